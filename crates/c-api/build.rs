@@ -1,4 +1,5 @@
-//! Names the library for itself, so that a program that is linked with it looks for it by this name, wherever it was linked.
+//! Names the library for itself, so that a program that is linked with it looks for it by this name, wherever it was
+//! linked.
 
 /// Packages have a name with a number, and a link to it for linkers; here, the file that cargo makes is all there is.
 const VARIABLE: &str = "MILLSTREAM_SONAME";

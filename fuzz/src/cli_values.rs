@@ -16,6 +16,7 @@ pub(crate) fn run(data: &[u8]) {
     if let Ok(Budget(turn)) = values::parse_turn(text) {
         assert!(turn.as_millis() >= 100, "{text}: {turn:?}");
     }
+
     let numbers = [
         (values::parse_rate(text), 1e-6, 1e9),
         (values::parse_watts(text), 1e-6, 1e6),
@@ -27,6 +28,7 @@ pub(crate) fn run(data: &[u8]) {
     for (number, least, most) in numbers {
         assert!(number.is_err() || number.is_ok_and(|number| (least..=most).contains(&number)), "{text}");
     }
+
     assert!(values::parse_divisor(text) != Ok(0.0), "{text}");
     if let Ok((name, sizes)) = values::parse_dimension(text) {
         assert!(!name.is_empty() && !sizes.is_empty() && sizes.iter().all(|&size| size > 0), "{text}");

@@ -1,7 +1,7 @@
 //! Fuzz targets: each takes bytes that a machine made up and must come back, whatever they are.
 //!
-//! `cargo xtask fuzz` runs them under libFuzzer, which grows `corpus/TARGET` by the inputs that reach new code. An ordinary test gives
-//! each file of the corpora to its target once, so what was found once is seen everywhere.
+//! `cargo xtask fuzz` runs them under libFuzzer, which grows `corpus/TARGET` by the inputs that reach new code. An
+//! ordinary test gives each file of the corpora to its target once, so what was found once is seen everywhere.
 //!
 //! Invariants: a target's outcome depends on its bytes alone; what a target asserts is said where it is declared.
 

@@ -152,11 +152,13 @@ fn graph(raw: &mut Unstructured<'_>, depth: usize, outer: &[String]) -> Result<G
         graph.initializer.push(tensor(raw, &name)?);
         names.push(name);
     }
+
     for index in 0..raw.int_in_range(0..=10)? {
         let node = node(raw, depth, index, &names)?;
         names.extend(node.output.iter().cloned());
         graph.node.push(node);
     }
+
     let made = graph.node.last().and_then(|node| node.output.first()).cloned();
     graph.output.extend(made.map(|name| ValueInfoProto { name: Some(name), r#type: None }));
     while one_in(raw, 3)? && graph.output.len() < 4 {
@@ -167,6 +169,7 @@ fn graph(raw: &mut Unstructured<'_>, depth: usize, outer: &[String]) -> Result<G
         let name = raw.choose(&names)?.clone();
         graph.value_info.push(value_info(raw, &name)?);
     }
+
     // Files may list operators in any order.
     if graph.node.len() > 1 && one_in(raw, 8)? {
         graph.node.reverse();
@@ -210,6 +213,7 @@ fn attribute(raw: &mut Unstructured<'_>, depth: usize, names: &[String]) -> Resu
     const GRAPH: i32 = 5;
     let name = Some((*raw.choose(&ATTRIBUTES)?).to_owned());
     let mut made = AttributeProto { name, ..AttributeProto::default() };
+
     let kind = match raw.int_in_range(0..=12)? {
         0..=3 => {
             made.i = Some(size(raw)?);
@@ -245,6 +249,7 @@ fn attribute(raw: &mut Unstructured<'_>, depth: usize, names: &[String]) -> Resu
         }
         _ => attribute_type::INT,
     };
+
     made.r#type = Some(kind);
     Ok(made)
 }
@@ -282,6 +287,7 @@ fn tensor(raw: &mut Unstructured<'_>, name: &str) -> Result<TensorProto> {
         elements = elements.saturating_mul(size);
         dims.push(size);
     }
+
     let data_type = *raw.choose(&TYPES)?;
     let bytes = match data_type {
         2 | 3 | 9 => 1,
@@ -292,6 +298,7 @@ fn tensor(raw: &mut Unstructured<'_>, name: &str) -> Result<TensorProto> {
     let count = usize::try_from(elements.clamp(0, MOST_ELEMENTS)).unwrap_or_default();
     let mut made =
         TensorProto { dims, data_type: Some(data_type), name: Some(name.to_owned()), ..TensorProto::default() };
+
     match raw.int_in_range(0..=9)? {
         0 => {
             for _ in 0..count.min(8) {

@@ -1,5 +1,5 @@
-//! The program that `cargo xtask fuzz` runs; `MILLSTREAM_FUZZ_TARGET` names the target. Built in the ordinary way, it gives files to a
-//! target: `cargo run --release --package millstream-fuzz -- TARGET FILE...`.
+//! The program that `cargo xtask fuzz` runs; `MILLSTREAM_FUZZ_TARGET` names the target. Built in the ordinary way, it
+//! gives files to a target: `cargo run --release --package millstream-fuzz -- TARGET FILE...`.
 
 #![cfg_attr(fuzzing, no_main)]
 #![allow(clippy::print_stderr, reason = "a command-line tool prints")]
@@ -12,8 +12,8 @@ mod fuzzing {
 
     static TARGET: OnceLock<&'static Target> = OnceLock::new();
 
-    /// Finds the target, and lets panics unwind that code under test catches: libfuzzer-sys ends the process at each, and it also
-    /// does where one leaves the target.
+    /// Finds the target, and lets panics unwind that code under test catches: libfuzzer-sys ends the process at each,
+    /// and it also does where one leaves the target.
     fn start() {
         let name = std::env::var("MILLSTREAM_FUZZ_TARGET").unwrap_or_default();
         let Some(target) = TARGETS.iter().find(|target| target.name == name) else {

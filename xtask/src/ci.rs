@@ -2,15 +2,25 @@
 
 use std::process::Command;
 
-use crate::command::{Failure, cargo, crates, package, root, run};
+use crate::command::{Failure, cargo, crates, package, run};
+use crate::folders::{root, target_folder};
+use crate::untested::Untested;
 use crate::{
-    arrows, book, certificates, chaos, circles, claims, conformance, dependencies, exhaustive, lengths, light, names,
-    native, outside, plugin, readmes, soak, tools,
+    arrows, bench_record, book, certificates, chaos, circles, claims, conformance, dependencies, exhaustive, lengths,
+    light, names, native, outside, plugin, pointers, readmes, soak, tools,
 };
 
-/// All tests: unit, property, snapshot, end to end, and the examples in the documentation. Arguments narrow them down as
-/// those of `cargo test` do; without a package among them, all packages are meant.
+/// All tests: unit, property, snapshot, end to end, and the examples in the documentation. Arguments narrow them down
+/// as those of `cargo test` do; without a package among them, all packages are meant. What could not be tested here is
+/// said at the end.
 pub(crate) fn test(arguments: &[String]) -> Result<(), Failure> {
+    let untested = Untested::new()?;
+    let tested = test_collecting(arguments, &untested);
+    untested.tell();
+    tested
+}
+
+fn test_collecting(arguments: &[String], untested: &Untested) -> Result<(), Failure> {
     let library = native::prepare()?;
     let models = conformance::prepare()?;
     let (variable, plugin) = plugin::prepare()?;
@@ -22,13 +32,13 @@ pub(crate) fn test(arguments: &[String]) -> Result<(), Failure> {
     let mut tests = with_environment(cargo());
     tests.args(["test", "--release"]).args(all_packages(arguments)).args(arguments);
     if arguments.is_empty() {
-        // Together with the tests, the library for C takes half a minute; by itself, which its tests fall back on, nearly everything is
-        // compiled with other features.
+        // Together with the tests, the library for C takes half a minute; by itself, which its tests fall back on,
+        // nearly everything is compiled with other features.
         let mut build = with_environment(cargo());
         run(build.args(["build", "--release", "--workspace", "--lib", "--tests"]))?;
-        tests.env("MILLSTREAM_C_LIBRARY", native::target_folder().join("release"));
+        tests.env("MILLSTREAM_C_LIBRARY", target_folder().join("release"));
     }
-    run(&mut tests)?;
+    run(untested.collect_from(&mut tests))?;
     // Arguments ask for some of the tests only.
     if !arguments.is_empty() {
         return Ok(());
@@ -48,8 +58,18 @@ fn all_packages(arguments: &[String]) -> Option<&'static str> {
     if options.into_iter().any(names_one) { None } else { Some("--workspace") }
 }
 
-/// Formatting, lints, documentation, licences, and the documents that must follow the code.
-pub(crate) fn lint() -> Result<(), Failure> {
+/// Formatting, lints, documentation, licences, and the documents that must follow the code; with `--pages` only what
+/// needs no compiler.
+pub(crate) fn lint(arguments: &[String]) -> Result<(), Failure> {
+    match arguments {
+        [] => compiled().and_then(|()| as_written()),
+        [only] if only == "--pages" => as_written(),
+        [other, ..] => Err(Failure(format!("'{other}' is no argument of: cargo xtask lint [--pages]"))),
+    }
+}
+
+/// What the compiler and its tools find.
+fn compiled() -> Result<(), Failure> {
     native::prepare()?;
     run(cargo().args(["fmt", "--all", "--check"]))?;
     let clippy = ["clippy", "--release", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"];
@@ -59,19 +79,29 @@ pub(crate) fn lint() -> Result<(), Failure> {
     let doc = ["doc", "--release", "--workspace", "--no-deps", "--document-private-items", "--quiet"];
     run(cargo().args(doc).env("RUSTDOCFLAGS", "-D warnings"))?;
     tools::deny()?;
-    dependencies::check()?;
+    dependencies::check()
+}
+
+/// What pages and sources say, and how they are made.
+fn as_written() -> Result<(), Failure> {
     readmes::check()?;
     exhaustive::check()?;
     book::check()?;
     arrows::check()?;
     claims::check()?;
+    pointers::check()?;
     lengths::check()?;
     names::check()?;
     circles::check()
 }
 
-/// The benchmarks of all crates that have any, or of one.
+/// The benchmarks of all crates that have any, or of one; or what some of them take is recorded.
 pub(crate) fn bench(arguments: &[String]) -> Result<(), Failure> {
+    if let [first, crates @ ..] = arguments
+        && first == "--record"
+    {
+        return bench_record::record(crates);
+    }
     native::prepare()?;
     let mut command = cargo();
     command.arg("bench");

@@ -1,15 +1,16 @@
-//! What the pages claim: every sentence that calls something exact, best possible or impossible has been read with the question in which space,
-//! and stands in `xtask/claims.txt`.
+//! What the pages and the command claim: every sentence that calls something exact, best possible or impossible has
+//! been read with the question in which space, and stands in `xtask/claims.txt`.
 
 use std::collections::BTreeSet;
-use std::fs;
-use std::path::PathBuf;
+use std::path::Path;
 
-use crate::command::{Failure, crates, root};
-use crate::files::read;
+use crate::command::Failure;
+use crate::files::{ending, read};
+use crate::folders::root;
+use crate::pages;
 
 /// Sentences with these are claims.
-const WORDS: [&str; 12] = [
+const WORDS: [&str; 15] = [
     "exact",
     "exactly",
     "optimal",
@@ -22,17 +23,28 @@ const WORDS: [&str; 12] = [
     "best pipeline",
     "best plan",
     "best possible",
+    "best way",
+    "finds the best",
+    "best there is",
 ];
 const LIST: &str = "xtask/claims.txt";
+/// What these print is read too.
+const PRINTING: [&str; 2] = ["crates/cli/src", "crates/report/src"];
 
 /// Fails with sentences that nobody has looked at, and with those of the list that stand nowhere any more.
 pub(crate) fn check() -> Result<(), Failure> {
     let mut found = BTreeSet::new();
-    for page in pages()? {
-        let claims = claims(&read(&page)?);
-        let name = page.strip_prefix(root()).unwrap_or(&page).display().to_string();
-        found.extend(claims.into_iter().map(|claim| format!("{name}: {claim}")));
+    let help = ending(&root().join("crates/cli/tests/snapshots"), ".snap")?;
+    for page in pages::all()?.into_iter().chain(help) {
+        found.extend(claims(&read(&page)?).into_iter().map(|claim| in_file(&page, &claim)));
     }
+    for folder in PRINTING {
+        for source in ending(&root().join(folder), ".rs")? {
+            let printed = literals(&read(&source)?);
+            found.extend(printed.iter().flat_map(|text| claims(text)).map(|claim| in_file(&source, &claim)));
+        }
+    }
+
     let list = read(&root().join(LIST))?;
     let known: BTreeSet<String> = list.lines().filter(|line| !line.starts_with('#')).map(str::to_owned).collect();
     let new: Vec<&str> = found.difference(&known).map(String::as_str).collect();
@@ -49,26 +61,59 @@ pub(crate) fn check() -> Result<(), Failure> {
     Err(Failure(format!("these sentences of {LIST} stand nowhere any more:\n{}", gone.join("\n"))))
 }
 
-/// The pages that people read: Markdown of the repository, of `docs`, and of the crates' own.
-fn pages() -> Result<Vec<PathBuf>, Failure> {
-    let mut pages = vec![root().join("README.md")];
-    let mut folders = vec![root().join("docs")];
-    folders.extend(crates()?.iter().map(|name| root().join("crates").join(name).join("docs")));
-    while let Some(folder) = folders.pop() {
-        let Ok(entries) = fs::read_dir(&folder) else { continue };
-        for path in entries.filter_map(Result::ok).map(|entry| entry.path()) {
-            if path.is_dir() {
-                folders.push(path);
-            } else if path.extension().is_some_and(|extension| extension == "md") {
-                pages.push(path);
-            }
-        }
-    }
-    pages.sort();
-    Ok(pages)
+/// A claim behind the name of its file.
+fn in_file(file: &Path, claim: &str) -> String {
+    format!("{}: {claim}", file.strip_prefix(root()).unwrap_or(file).display())
 }
 
-/// The sentences of a page with one of the words, without what is in blocks of code. Cells of tables and points of lists are apart.
+/// The string literals of a source file without those of its tests, escaped line breaks as such.
+fn literals(source: &str) -> Vec<String> {
+    let code = source.split_once("#[cfg(test)]\nmod ").map_or(source, |(code, _)| code);
+    let (mut rest, mut found) = (code, Vec::new());
+    while let Some(place) = rest.find(['"', '/', '\'']) {
+        let before = &rest[..place];
+        rest = &rest[place..];
+        if rest.starts_with("//") {
+            rest = rest.split_once('\n').map_or("", |(_, after)| after);
+        } else if let Some(after) = ["'\"'", "'\\\"'"].iter().find_map(|quote| rest.strip_prefix(quote)) {
+            rest = after;
+        } else if let Some(after) = rest.strip_prefix('"') {
+            let (literal, after) = match before.ends_with('#') {
+                true => {
+                    after.split_once("\"#").map_or((after.to_owned(), ""), |(text, after)| (text.to_owned(), after))
+                }
+                false => literal(after),
+            };
+            found.push(literal);
+            rest = after;
+        } else {
+            rest = &rest[1..];
+        }
+    }
+    found
+}
+
+/// The literal that a text begins with, behind its first quotation mark, and what is behind the literal.
+fn literal(text: &str) -> (String, &str) {
+    let mut literal = String::new();
+    let mut characters = text.chars();
+    while let Some(character) = characters.next() {
+        match character {
+            '"' => break,
+            '\\' => match characters.next() {
+                Some('n') => literal.push('\n'),
+                // What is behind a line's end goes on where its next line does.
+                Some('\n') => characters = characters.as_str().trim_start().chars(),
+                escaped => literal.extend(escaped),
+            },
+            other => literal.push(other),
+        }
+    }
+    (literal, characters.as_str())
+}
+
+/// The sentences of a page with one of the words, without what is in blocks of code. Cells of tables and points of
+/// lists are apart.
 fn claims(page: &str) -> Vec<String> {
     let mut pieces = vec![String::new()];
     let mut is_code = false;
@@ -113,11 +158,17 @@ fn is_claim(sentence: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::claims;
+    use super::{claims, literals};
 
     #[test]
     fn sentences_that_claim_something_are_found() {
         let page = "# The front\n\nIt is exact in\nthis space. It is quick.\n\n| exact | no pipeline is shorter |\n\n```text\nexact\n```\n- inexact, `exact.rs` and exact_shares\n";
         assert_eq!(claims(page), ["It is exact in this space.", "exact", "no pipeline is shorter"]);
+    }
+
+    #[test]
+    fn literals_of_code_are_found() {
+        let source = "// \"not this\"\nlet a = \"one \\\"exact\\\" \\\n   search\"; let b = ('\"', r#\"two\"#, 'c');\n#[cfg(test)]\nmod tests { \"nor this\" }\n";
+        assert_eq!(literals(source), ["one \"exact\" search", "two"]);
     }
 }

@@ -1,20 +1,15 @@
 //! Running other programs.
 
 use std::env::consts::EXE_SUFFIX;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
-use crate::native::target_folder;
+use crate::folders::{root, target_folder};
 
 /// Why a verb failed, for people.
+#[derive(Debug)]
 pub(crate) struct Failure(pub(crate) String);
-
-/// The workspace's folder.
-pub(crate) fn root() -> PathBuf {
-    let own = Path::new(env!("CARGO_MANIFEST_DIR"));
-    own.parent().unwrap_or(own).to_owned()
-}
 
 /// The names of the folders below `crates`, sorted.
 pub(crate) fn crates() -> Result<Vec<String>, Failure> {
@@ -38,8 +33,8 @@ pub(crate) fn cargo() -> Command {
     command
 }
 
-/// Builds an example as the tests are built, and returns its program: where cargo is asked for one package, it chooses other features and compiles
-/// nearly everything once more.
+/// Builds an example as the tests are built, and returns its program: where cargo is asked for one package, it chooses
+/// other features and compiles nearly everything once more.
 pub(crate) fn example(name: &str) -> Result<Command, Failure> {
     run(cargo().args(BUILD_ALIKE).args(["--example", name]))?;
     Ok(in_root(release().join("examples").join(format!("{name}{EXE_SUFFIX}"))))

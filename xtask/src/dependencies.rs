@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 use std::fs;
 
-use crate::command::{Failure, capture, cargo, crates, package, root};
+use crate::command::{Failure, capture, cargo, crates, package};
+use crate::folders::root;
 use crate::light::native_packages;
 use crate::node;
 

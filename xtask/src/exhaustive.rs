@@ -1,7 +1,9 @@
-//! Whether errors may grow: every public enum of errors is `#[non_exhaustive]`, and so are the options that others fill in.
+//! Whether errors may grow: every public enum of errors is `#[non_exhaustive]`, and so are the options that others fill
+//! in.
 
-use crate::command::{Failure, crates, root};
+use crate::command::{Failure, crates};
 use crate::files::{ending, read};
+use crate::folders::root;
 
 /// Types whose names end so are options.
 const OPTIONS: &str = "Options";

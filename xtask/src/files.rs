@@ -70,6 +70,7 @@ mod tests {
             fs::create_dir_all(one.join("in")).map_err(|error| failed(&one, &error))?;
             ["one/z.md", "one/in/a.md", "one/in/b.rs"].into_iter().try_for_each(write)?;
             std::os::unix::fs::symlink("in", one.join("link")).map_err(|error| failed(&one, &error))?;
+
             let names = |folder: &Path, paths: Vec<PathBuf>| {
                 let below = paths.iter().map(|path| path.strip_prefix(folder).unwrap_or(path).display().to_string());
                 below.collect::<Vec<_>>().join(" ")
@@ -85,6 +86,7 @@ mod tests {
                 below(&scratch.path().join("none")).err().map_or_else(String::new, |Failure(message)| message),
             ])
         };
+
         let told = told().unwrap_or_else(|Failure(message)| vec![message]);
         assert_eq!(told[..2], ["in/a.md in/b.rs link z.md", "in/a.md z.md"], "{told:?}");
         assert_eq!(told[2..4], ["in/a.md in/b.rs link/a.md link/b.rs z.md", "one/in/a.md"], "{told:?}");

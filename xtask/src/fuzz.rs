@@ -1,4 +1,5 @@
-//! Fuzzing with libFuzzer, on stable Rust: `fuzz/` has the targets, `fuzz/corpus` what they have found to be worth trying.
+//! Fuzzing with libFuzzer, on stable Rust: `fuzz/` has the targets, `fuzz/corpus` what they have found to be worth
+//! trying.
 
 mod request;
 mod result;
@@ -9,13 +10,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 
-use crate::command::{Failure, capture, cargo, root, run};
-use crate::native::target_folder;
+use crate::command::{Failure, capture, cargo, run};
+use crate::folders::{root, target_folder};
 use request::{Request, Work};
 use result::Run;
 
-/// What counts the code that an input reaches: one counter for each edge between blocks of code, and the operands of comparisons. Other
-/// fuzzing tools pass the same to the compiler.
+/// What counts the code that an input reaches: one counter for each edge between blocks of code, and the operands of
+/// comparisons. Other fuzzing tools pass the same to the compiler.
 const INSTRUMENTATION: [&str; 6] = [
     "--cfg fuzzing",
     "-Cpasses=sancov-module",
@@ -41,8 +42,8 @@ struct Fuzzer {
     scratch: PathBuf,
 }
 
-/// Builds the targets once and runs what was asked for. Fails if an input was found that ends the process, takes too long or takes too
-/// much memory.
+/// Builds the targets once and runs what was asked for. Fails if an input was found that ends the process, takes too
+/// long or takes too much memory.
 pub(crate) fn fuzz(arguments: &[String]) -> Result<(), Failure> {
     let request = Request::read(arguments, &targets()?)?;
     let fuzzer = Fuzzer::build()?;
@@ -147,8 +148,8 @@ impl Fuzzer {
         if output.status.success() { Ok(()) } else { Err(Failure(result::failure(target, &log))) }
     }
 
-    /// Replaces the corpus by as few inputs as reach the same code, of it and of what has grown since; how often they reach it does not
-    /// count, which would keep ten times as many.
+    /// Replaces the corpus by as few inputs as reach the same code, of it and of what has grown since; how often they
+    /// reach it does not count, which would keep ten times as many.
     fn merge(&self, target: &str) -> Result<(), Failure> {
         let (own, work) = (corpora().join(target), self.work.join(target));
         let merged = self.work.join(format!("{target}.merged"));

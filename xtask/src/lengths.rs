@@ -2,8 +2,9 @@
 
 use std::fs;
 
-use crate::command::{Failure, crates, root};
+use crate::command::{Failure, crates};
 use crate::files::ending;
+use crate::folders::root;
 
 /// The most lines of a function, from its first to its last.
 const MOST: usize = 60;
@@ -24,9 +25,10 @@ struct Function {
 /// Fails with the functions that are too long or have no paragraphs.
 pub(crate) fn check() -> Result<(), Failure> {
     let (mut too_long, mut unbroken) = (Vec::new(), Vec::new());
-    for name in crates()? {
+    let crates = crates()?.into_iter().map(|name| format!("crates/{name}"));
+    for name in crates.chain(["fuzz".to_owned(), "xtask".to_owned()]) {
         for folder in ["src", "tests", "examples", "benches"] {
-            let folder = root().join("crates").join(&name).join(folder);
+            let folder = root().join(&name).join(folder);
             let files = if folder.is_dir() { ending(&folder, ".rs")? } else { Vec::new() };
             for file in files {
                 let text =
@@ -44,6 +46,7 @@ pub(crate) fn check() -> Result<(), Failure> {
             }
         }
     }
+
     if !too_long.is_empty() {
         return Err(Failure(format!("functions of more than {MOST} lines need named steps:\n{}", too_long.join("\n"))));
     }

@@ -1,5 +1,5 @@
-//! What works with features left out: searches without the solver HiGHS, and then without anything in C or C++; the front door
-//! and the command without one of their engines, or without any.
+//! What works with features left out: searches without the solver HiGHS, and then without anything in C or C++; the
+//! front door and the command without one of their engines, or without any.
 
 use std::path::Path;
 
@@ -15,8 +15,8 @@ const LEFT_OUT: [&str; 5] = ["openvino,ort,wgpu", "highs,openvino,wgpu", "highs,
 const TEST: [&str; 3] = ["test", "--release", "--no-default-features"];
 const CLIPPY: [&str; 5] = ["clippy", "--release", "--no-default-features", "--all-targets", "--quiet"];
 
-/// Runs the tests of searches without the solver. Those of the front door and the command with features left out are for [`features`],
-/// since all is compiled anew each time.
+/// Runs the tests of searches without the solver. Those of the front door and the command with features left out are
+/// for [`features`], since all is compiled anew each time.
 pub(crate) fn test() -> Result<(), Failure> {
     run(cargo().args(TEST).args(CRATES))
 }

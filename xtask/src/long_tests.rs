@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::command::{Failure, cargo, run};
+use crate::untested::Untested;
 use crate::{conformance, native};
 
 /// What a test says that is left out because of its time.
@@ -19,7 +20,8 @@ const FILES: [(&str, &[&str]); 6] = [
     ("millstream-runtime", &["networks"]),
 ];
 
-/// Runs those that are marked as ignored. Arguments narrow them down as those of a test do.
+/// Runs those that are marked as ignored. Arguments narrow them down as those of a test do. What could not be tested
+/// here is said at the end.
 pub(crate) fn long_tests(arguments: &[String]) -> Result<(), Failure> {
     let environment = native::environment(native::prepare()?);
     let models = conformance::prepare()?;
@@ -29,7 +31,10 @@ pub(crate) fn long_tests(arguments: &[String]) -> Result<(), Failure> {
     tests.args(["test", "--release", "--workspace"]);
     tests.args(files.into_iter().flat_map(|file| ["--test", file]));
     tests.args(["--", "--ignored"]).args(arguments);
-    run(tests.envs(environment).env("MILLSTREAM_NETWORKS", &models.networks))
+    let untested = Untested::new()?;
+    let tested = run(untested.collect_from(tests.envs(environment).env("MILLSTREAM_NETWORKS", &models.networks)));
+    untested.tell();
+    tested
 }
 
 #[cfg(test)]
@@ -39,7 +44,8 @@ mod tests {
     use std::path::Path;
 
     use super::{FILES, REASON};
-    use crate::command::{crates, package, root};
+    use crate::command::{crates, package};
+    use crate::folders::root;
 
     /// The text of a test, which is a file or a folder of them.
     fn text(path: &Path) -> String {

@@ -3,12 +3,14 @@
 use std::fs;
 use std::path::Path;
 
-use crate::command::{Failure, crates, package, root};
-use crate::native::target_folder;
+use crate::command::{Failure, crates, package};
+use crate::folders::{root, target_folder};
 use crate::{solver, tools};
 
-/// The crates whose results are claims: schedules, bounds and the times that these are chosen by.
-const CRATES: [&str; 6] = ["schedule", "cosched", "mapping", "pipeline", "tune", "sim"];
+/// The crates whose results are claims: schedules, bounds and proofs, the times that these are chosen by, and the blocks
+/// that searches and certificates share.
+const CRATES: [&str; 11] =
+    ["schedule", "cosched", "mapping", "pipeline", "tune", "sim", "cost", "predict", "certify", "partition", "graph"];
 /// The least part of the faults that tests must notice.
 const LEAST_PERCENT: usize = 90;
 /// How cargo-mutants ends where it has run: nothing was missed, something was, or something ran for too long.
@@ -39,8 +41,8 @@ impl Count {
     }
 }
 
-/// Runs cargo-mutants over crates, or a part of all their faults, and fails if tests notice too few. `.cargo/mutants.toml` names those
-/// that are accepted, with reasons.
+/// Runs cargo-mutants over crates, or a part of all their faults, and fails if tests notice too few.
+/// `.cargo/mutants.toml` names those that are accepted, with reasons.
 pub(crate) fn mutants(arguments: &[String]) -> Result<(), Failure> {
     let request = request(arguments, &crates()?)?;
     solver::prepare()?;

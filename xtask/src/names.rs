@@ -1,9 +1,11 @@
-//! Names of public types: two crates of the workspace have none in common, so that a program imports both without renaming.
+//! Names of public types: two crates of the workspace have none in common, so that a program imports both without
+//! renaming.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::command::{Failure, crates, root};
+use crate::command::{Failure, crates};
 use crate::files::{ending, read};
+use crate::folders::root;
 
 /// Names of public types, and the crates that declare them.
 type Declared = BTreeMap<String, BTreeSet<String>>;

@@ -1,10 +1,12 @@
-//! `crates/node`, which is a workspace of its own: it needs hundreds of packages that nobody else does. What the two have in common is
-//! compiled once, in one folder.
+//! `crates/node`, which is a workspace of its own: it needs hundreds of packages that nobody else does. What the two
+//! have in common is compiled once, in one folder.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-use crate::command::{Failure, cargo, root, run, run_forwarding};
+use crate::command::{Failure, cargo, run, run_forwarding};
+use crate::folders::{root, target_folder};
+use crate::python;
 use crate::{native, tools};
 
 /// The release of dora-rs; `crates/node/Cargo.toml` has the library of the same.
@@ -23,7 +25,7 @@ pub(crate) fn node(arguments: &[String]) -> Result<ExitCode, Failure> {
     let environment = environment()?;
     run(cargo_on_node("build", &["--quiet"]).envs(environment.clone()))?;
     let program = format!("millstream-node{}", std::env::consts::EXE_SUFFIX);
-    let mut command = Command::new(native::target_folder().join("release").join(program));
+    let mut command = Command::new(target_folder().join("release").join(program));
     run_forwarding(command.args(arguments).envs(environment))
 }
 
@@ -51,14 +53,14 @@ pub(crate) fn lint() -> Result<(), Failure> {
 fn cargo_on_node(verb: &str, options: &[&str]) -> Command {
     let mut command = cargo();
     command.args([verb, "--release", "--manifest-path", MANIFEST, "--target-dir"]);
-    command.arg(native::target_folder()).args(options);
+    command.arg(target_folder()).args(options);
     command
 }
 
 /// What it and its tests need.
 fn environment() -> Result<Vec<(&'static str, PathBuf)>, Failure> {
     let mut variables = native::environment(native::prepare()?);
-    native::python_tool(DORA)?;
+    python::python_tool(DORA)?;
     let folder = root().join("target/millstream").join(DORA.0);
     variables.push(("MILLSTREAM_DORA", folder.join(DORA.2)));
     variables.push(("PYTHONPATH", python_path(&folder)));

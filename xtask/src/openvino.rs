@@ -1,12 +1,14 @@
 //! OpenVINO, as its Python package carries it: its libraries and nothing else.
 //!
-//! It is an engine beside ONNX Runtime. Where there is no package for a machine, or no network, all else works without it.
+//! It is an engine beside ONNX Runtime. Where there is no package for a machine, or no network, all else works without
+//! it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::command::{Failure, root};
-use crate::native::{Suits, pip_install};
+use crate::command::Failure;
+use crate::folders::root;
+use crate::python::{Suits, pip_install};
 
 /// The release that is used and tested.
 const OPENVINO: &str = "2026.4.1";
@@ -16,8 +18,9 @@ const VARIABLE: &str = "OPENVINO_INSTALL_DIR";
 const FOLDER: &str = "target/millstream/openvino";
 /// The library of its C interface, which programs look for without a version behind it.
 const LIBRARY: &str = "libopenvino_c.so";
-/// What the names of the files begin with that are kept: the library, its plug-ins for CPUs, GPUs and NPUs, the reader of ONNX, and the
-/// threads that it computes with. Readers of other formats and plug-ins that combine devices stay behind.
+/// What the names of the files begin with that are kept: the library, its plug-ins for CPUs, GPUs and NPUs, the reader
+/// of ONNX, and the threads that it computes with. Readers of other formats and plug-ins that combine devices stay
+/// behind.
 const KEPT: [&str; 11] = [
     "cache.json",
     "libhwloc.",
@@ -53,7 +56,7 @@ fn chosen() -> Option<PathBuf> {
 }
 
 /// The folder with the libraries for this computer, where they are.
-pub(crate) fn folder() -> Option<PathBuf> {
+pub(crate) fn library_folder() -> Option<PathBuf> {
     let own = root().join(FOLDER);
     chosen().or_else(|| is_there(&own).then_some(own))
 }

@@ -4,8 +4,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::command::{Failure, cargo, crates, package, root, run};
+use crate::command::{Failure, cargo, crates, package, run};
 use crate::files::failed;
+use crate::folders::{root, target_folder};
 use crate::native;
 use crate::scratch::Scratch;
 
@@ -21,7 +22,7 @@ pub(crate) fn outside() -> Result<(), Failure> {
     let program = example("crates/cli/examples/stream.rs")?;
     let front =
         project(outside.path(), "front-door", &dependency("millstream", "crates/cli", WITHOUT_COMMAND), &program)?;
-    let mut run_front = build_in(&front, &native::target_folder());
+    let mut run_front = build_in(&front, &target_folder());
     run_front.args(["run", "--release", "--quiet"]).args(quickly_compiled()?).envs(native::environment(library));
     run(run_front.env("LIBCLANG_PATH", tool("libclang/clang/native")).envs(solver()))?;
 
@@ -32,11 +33,12 @@ pub(crate) fn outside() -> Result<(), Failure> {
     let program = example("crates/pipeline/examples/own_costs.rs")?;
     let search = project(outside.path(), "search", &format!("{others}{search}"), &program)?;
     // In a target folder of its own, where nothing native was ever built.
-    let target = native::target_folder().join("millstream/outside");
+    let target = target_folder().join("millstream/outside");
     run(build_in(&search, &target).args(["run", "--release", "--quiet"]).env("PATH", path_without_cpp(outside.path())?))
 }
 
-/// Has our own crates compiled without optimisation: their features are others than in the tests, so all of them are compiled anew.
+/// Has our own crates compiled without optimisation: their features are others than in the tests, so all of them are
+/// compiled anew.
 fn quickly_compiled() -> Result<Vec<String>, Failure> {
     let without = |folder: &String| format!("profile.release.package.{}.opt-level=0", package(folder));
     Ok(crates()?.iter().flat_map(|folder| ["--config".to_owned(), without(folder)]).collect())
@@ -64,7 +66,8 @@ fn dependency(package: &str, folder: &str, more: &str) -> String {
     format!("{package} = {{ path = {:?}{more} }}\n", root().join(folder))
 }
 
-/// A project with one program, and with the workspace's profile and versions, so that what is compiled already is used again.
+/// A project with one program, and with the workspace's profile and versions, so that what is compiled already is used
+/// again.
 fn project(outside: &Path, name: &str, dependencies: &str, program: &str) -> Result<PathBuf, Failure> {
     let folder = outside.join(name);
     let source = folder.join("src");

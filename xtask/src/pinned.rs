@@ -3,7 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::command::{Failure, root};
+use crate::command::Failure;
+use crate::folders::root;
 
 /// Names, versions and hashes, as pip reads them.
 const HASHES: &str = include_str!("../python/hashes.txt");

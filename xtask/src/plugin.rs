@@ -1,10 +1,12 @@
-//! A plug-in with an execution provider of ONNX Runtime, for the tests that load one: it computes on cores, so that no test needs a device.
+//! A plug-in with an execution provider of ONNX Runtime, for the tests that load one: it computes on cores, so that no
+//! test needs a device.
 
 use std::fs;
 use std::path::PathBuf;
 
-use crate::command::{Failure, root};
-use crate::native::{Suits, pip_install};
+use crate::command::Failure;
+use crate::folders::root;
+use crate::python::{Suits, pip_install};
 
 /// The release that is tested with.
 const PLUGIN: &str = "0.1.0.dev6";

@@ -3,7 +3,8 @@
 use std::fs;
 use std::path::PathBuf;
 
-use crate::command::{Failure, crates, package, root};
+use crate::command::{Failure, crates, package};
+use crate::folders::root;
 
 /// Crates whose README is written by hand.
 const OWN: [&str; 2] = ["c-api", "python"];
@@ -49,7 +50,8 @@ fn all() -> Result<Vec<(PathBuf, String)>, Failure> {
     .collect()
 }
 
-/// The documentation at the top of a file as plain Markdown: without what only rustdoc knows, hidden lines of examples and links to items.
+/// The documentation at the top of a file as plain Markdown: without what only rustdoc knows, hidden lines of examples
+/// and links to items.
 fn front_page(source: &str) -> String {
     let mut page = String::new();
     let mut is_code = false;

@@ -1,12 +1,14 @@
 //! Tests under tools that see what tests do not: AddressSanitizer, ThreadSanitizer, Miri.
 //!
-//! All of them need a nightly toolchain. The sanitizers see our code and its dependencies; ONNX Runtime is a finished library, whose own
-//! reads and writes stay unseen, but memory that it is given or gives back is watched at the border, through the allocator.
+//! All of them need a nightly toolchain. The sanitizers see our code and its dependencies; ONNX Runtime is a finished
+//! library, whose own reads and writes stay unseen, but memory that it is given or gives back is watched at the border,
+//! through the allocator.
 
 use std::path::Path;
 use std::process::Command;
 
-use crate::command::{Failure, capture, package, root, run};
+use crate::command::{Failure, capture, package, run};
+use crate::folders::{root, target_folder};
 use crate::native;
 
 /// What to run under what.
@@ -23,8 +25,8 @@ const ADDRESS: &[&str] = &["--package", "millstream-backend-ort"];
 const THREAD: &str = "runtime";
 /// Its tests over ONNX Runtime: what that does between threads is not seen, and is reported as races inside it.
 const FOREIGN: &str = "networks";
-/// Tests that do not suit the tools. What is freed is kept for a while, to notice who still uses it; and everything is slower, so that
-/// other schedules are the best.
+/// Tests that do not suit the tools. What is freed is kept for a while, to notice who still uses it; and everything is
+/// slower, so that other schedules are the best.
 const UNSUITED: &[&str] = &[
     "memory_does_not_grow",
     "a_goal_of_latency_keeps_what_is_quick_for_a_frame",
@@ -116,7 +118,7 @@ fn sanitized(name: &str, library: &str, what: &[String], host: &str, rest: &[Str
         tests.arg("--");
     }
     tests.args(UNSUITED.iter().flat_map(|name| ["--skip", name]));
-    tests.env("CARGO_TARGET_DIR", native::target_folder().join("millstream/sanitize").join(name));
+    tests.env("CARGO_TARGET_DIR", target_folder().join("millstream/sanitize").join(name));
     tests.env("RUSTFLAGS", format!("-Zsanitizer={name}"));
     run(tests.envs(native::environment(onnxruntime)))
 }
@@ -130,7 +132,7 @@ fn miri(rest: &[String]) -> Result<(), Failure> {
     })?;
     let mut tests = nightly("cargo");
     tests.args(["miri", "test"]).args(MIRI).args(rest);
-    tests.env("CARGO_TARGET_DIR", native::target_folder().join("millstream/sanitize/miri"));
+    tests.env("CARGO_TARGET_DIR", target_folder().join("millstream/sanitize/miri"));
     // Tests look at the clock, and at files of the system.
     run(tests.env("MIRIFLAGS", "-Zmiri-disable-isolation"))
 }

@@ -2,7 +2,8 @@
 
 use std::process::Command;
 
-use crate::command::{Failure, capture, root, run};
+use crate::command::{Failure, capture, run};
+use crate::folders::root;
 use crate::{native, tools};
 
 /// Compares with the last release. Before the first one there is nothing to compare with.

@@ -1,4 +1,5 @@
-//! Whether commands end soon when they are asked to, and leave nothing half-written: at random moments, as often as one likes.
+//! Whether commands end soon when they are asked to, and leave nothing half-written: at random moments, as often as one
+//! likes.
 
 use crate::command::{Failure, cargo, run};
 use crate::native;

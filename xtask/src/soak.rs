@@ -1,6 +1,7 @@
 //! Hours of faults, with every frame checked and memory, threads and descriptors watched.
 
-use crate::command::{Failure, example, root, run};
+use crate::command::{Failure, example, run};
+use crate::folders::root;
 use crate::native;
 
 /// Minutes, unless the caller says otherwise.

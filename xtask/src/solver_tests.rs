@@ -1,3 +1,5 @@
+//! How HiGHS is fetched and laid out.
+
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use super::*;

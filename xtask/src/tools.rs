@@ -2,10 +2,11 @@
 
 use std::process::Command;
 
-use crate::command::{Failure, cargo, root, run};
-use crate::native::target_folder;
+use crate::command::{Failure, cargo, run};
+use crate::folders::{root, target_folder};
 
-/// The cargo-deny that is built where the machine has none; takes about a minute, once, since it is not optimised: it has little to do.
+/// The cargo-deny that is built where the machine has none; takes about a minute, once, since it is not optimised: it
+/// has little to do.
 const CARGO_DENY: &str = "0.20.2";
 
 /// The cargo-mutants that is built where the machine has none; takes two to three minutes, once.
@@ -24,7 +25,8 @@ pub(crate) fn deny() -> Result<(), Failure> {
     run(command.args(["--log-level", "warn", "check", "bans", "licenses", "sources"]))
 }
 
-/// The same for a workspace of its own, by its manifest: duplicates are its dependencies' business, licences and sources are not.
+/// The same for a workspace of its own, by its manifest: duplicates are its dependencies' business, licences and
+/// sources are not.
 pub(crate) fn deny_of(manifest: &str) -> Result<(), Failure> {
     let mut command = tool("deny", CARGO_DENY, &["--no-default-features"])?;
     run(command.args(["--log-level", "warn", "--manifest-path", manifest, "check", "licenses", "sources"]))
@@ -53,7 +55,8 @@ fn is_installed(list: &str, package: &str, version: &str) -> bool {
     list.lines().any(|line| line.starts_with(&format!("\"{package} {version} (")))
 }
 
-/// A command of cargo's that others wrote: the machine's own, else one of this version that is built here with these options.
+/// A command of cargo's that others wrote: the machine's own, else one of this version that is built here with these
+/// options.
 fn tool(name: &str, version: &str, options: &[&str]) -> Result<Command, Failure> {
     if cargo().args([name, "--version"]).output().is_ok_and(|output| output.status.success()) {
         let mut command = cargo();

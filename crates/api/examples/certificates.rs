@@ -1,7 +1,7 @@
 //! Plans networks of the zoo on the fixtures' boards, checks each certificate, and prints what both took.
 //!
-//! `certificates PART PARTS`: one in so many pairs of a network and a board, from 0. It fails if a certificate does not hold, or if it holds
-//! with another period.
+//! `certificates PART PARTS`: one in so many pairs of a network and a board, from 0. It fails if a certificate does not
+//! hold, or if it holds with another period.
 
 #![allow(clippy::print_stdout, reason = "a program prints")]
 

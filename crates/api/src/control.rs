@@ -1,3 +1,5 @@
+//! How callers follow work that takes long, and end it early.
+
 use std::sync::Arc;
 
 use millstream_pipeline::SearchProgress;
@@ -67,7 +69,7 @@ pub enum Event<'a> {
     Warning(&'a str),
 }
 
-/// How far an activity is.
+/// The progress of an activity.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Progress<'a> {
     /// What is done, such as `measuring squeezenet on this machine`.
@@ -78,13 +80,14 @@ pub struct Progress<'a> {
     pub total: usize,
     /// What a unit is.
     pub unit: ProgressUnit,
-    /// Of a search: by what part the shortest period may still become shorter, as far as is known.
+    /// Of a search: by what part the shortest period found is above the one that it expects at best. An estimate and no
+    /// bound ([`SearchProgress::gap`]).
     pub gap: Option<f64>,
     /// Whether the activity has ended, possibly early.
     pub is_over: bool,
 }
 
-/// What progress is counted in.
+/// The unit that progress is counted in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProgressUnit {
     /// Steps, which may take differently long.
@@ -100,12 +103,13 @@ impl Default for Control {
 }
 
 impl Control {
-    /// Tells nobody and never ends early.
+    /// Reports to nobody and never ends early.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The same, telling `observer` what happens. It may be called from several threads, one at a time for each activity.
+    /// The same, telling `observer` what happens. It may be called from several threads, one at a time for each
+    /// activity.
     #[must_use]
     pub fn observed_by(self, observer: impl Fn(&Event<'_>) + Send + Sync + 'static) -> Self {
         Self { observer: Arc::new(observer), ..self }
@@ -123,14 +127,14 @@ impl Control {
     }
 
     /// Tells the observer something.
-    pub fn tell(&self, event: &Event<'_>) {
+    pub fn emit(&self, event: &Event<'_>) {
         (self.observer)(event);
     }
 
     /// Tells how far a search is.
     pub(crate) fn searching(&self, activity: &str, progress: &SearchProgress) {
         let count = |rounds: u64| usize::try_from(rounds).unwrap_or(usize::MAX);
-        self.tell(&Event::Progress(Progress {
+        self.emit(&Event::Progress(Progress {
             activity,
             done: count(progress.rounds),
             total: count(progress.most_rounds),
@@ -143,11 +147,11 @@ impl Control {
     /// Tells that an activity is over.
     pub(crate) fn end(&self, activity: &str) {
         let (unit, gap) = (ProgressUnit::Steps, None);
-        self.tell(&Event::Progress(Progress { activity, done: 0, total: 0, unit, gap, is_over: true }));
+        self.emit(&Event::Progress(Progress { activity, done: 0, total: 0, unit, gap, is_over: true }));
     }
 
     pub(crate) fn warn(&self, text: &str) {
-        self.tell(&Event::Warning(text));
+        self.emit(&Event::Warning(text));
     }
 
     /// Begins an activity of so many steps.
@@ -173,19 +177,19 @@ pub(crate) struct Activity<'a> {
 impl<'a> Activity<'a> {
     fn begin(control: &'a Control, activity: String, total: usize, unit: ProgressUnit) -> Self {
         let begun = Self { control, activity, done: 0, total, unit };
-        begun.tell(false);
+        begun.report(false);
         begun
     }
 
     pub(crate) fn set(&mut self, done: usize, total: usize) {
         (self.done, self.total) = (done, total);
-        self.tell(false);
+        self.report(false);
     }
 
-    fn tell(&self, is_over: bool) {
+    fn report(&self, is_over: bool) {
         let Self { control, activity, done, total, unit } = self;
         let progress = Progress { activity, done: *done, total: *total, unit: *unit, gap: None, is_over };
-        control.tell(&Event::Progress(progress));
+        control.emit(&Event::Progress(progress));
     }
 }
 
@@ -193,7 +197,7 @@ impl Drop for Activity<'_> {
     fn drop(&mut self) {
         // An observer that panics must not be asked again while its panic is on its way.
         if !std::thread::panicking() {
-            self.tell(true);
+            self.report(true);
         }
     }
 }

@@ -1,3 +1,5 @@
+//! Everything that can go wrong, and in which file.
+
 use std::path::{Path, PathBuf};
 
 use millstream_backend::BackendError;
@@ -18,7 +20,7 @@ use thiserror::Error;
 
 use crate::PublishedAlgorithm;
 
-/// What can go wrong between a network and its results.
+/// Errors of the front door.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -242,8 +244,8 @@ pub enum Error {
     /// A session was closed.
     #[error("the session is closed")]
     Closed,
-    /// A frame is submitted after the end of the frames was told.
-    #[error("the end of the frames was told: no more can be submitted")]
+    /// A frame is submitted after the end of the frames was announced.
+    #[error("no frames can be submitted after `end`")]
     Ended,
     /// A session is used in a process that was forked off the one that started it.
     #[error("the session was started in another process, whose threads do not come along; start one here")]
@@ -258,7 +260,7 @@ pub enum Error {
     },
 }
 
-/// What kind of thing went wrong, for interfaces that have a number or a class for each.
+/// Kinds of errors, for interfaces that have a number or a class for each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ErrorKind {

@@ -34,8 +34,8 @@ pub fn read(path: &Path) -> Result<String, Error> {
     read().map_err(|error| failed("read", path)(as_text(error)))
 }
 
-/// Writes a file so that it either has all of the text or is as it was, with the mode that it had; see [`millstream_files::WholeFile`].
-/// Devices and pipes are written to directly.
+/// Writes a file so that it either has all of the text or is as it was, with the mode that it had; see
+/// [`millstream_files::WholeFile`]. Devices and pipes are written to directly.
 ///
 /// # Errors
 /// [`Error::Io`].
@@ -43,9 +43,9 @@ pub fn write(path: &Path, text: &str) -> Result<(), Error> {
     not_a_dash(path).and_then(|()| millstream_files::write(path, text.as_bytes())).map_err(failed("write", path))
 }
 
-/// A file that grows while something runs. It is of use at any moment: it ends with what one call of [`Write::write`] was given, which is
-/// there a second later at the latest if more is written by then. Only a kill of the process, or a full disk, may cut the last of it short.
-/// What was in the file before is gone.
+/// A file that grows while something runs. It is of use at any moment: it ends with what one call of [`Write::write`]
+/// was given, which is there a second later at the latest if more is written by then. Only a kill of the process, or a
+/// full disk, may cut the last of it short. What was in the file before is gone.
 #[derive(Debug)]
 pub struct Growing {
     file: File,
@@ -106,13 +106,14 @@ pub fn check_folder(folder: &Path) -> Result<(), Error> {
     millstream_files::check_folder(folder).map_err(failed("write into", folder))
 }
 
-/// For a process that is about to end while other threads of it may still write: removes what is unfinished, and keeps them from
-/// beginning and finishing files from then on. Waits at most as long as `limit` for one that is just being finished.
+/// For a process that is about to end while other threads of it may still write: removes what is unfinished, and keeps
+/// them from beginning and finishing files from then on. Waits at most as long as `limit` for one that is just being
+/// finished.
 pub fn abandon_unfinished(limit: Duration) {
     millstream_files::abandon_unfinished(limit);
 }
 
-/// Elsewhere a dash often stands for standard output, so nobody means a file of that name.
+/// Elsewhere a dash often stands for standard output, so it is not meant as the name of a file.
 fn not_a_dash(path: &Path) -> io::Result<()> {
     match path.as_os_str() == "-" {
         true => Err(io::Error::other("name /dev/stdout to write to standard output, or ./- for a file of that name")),
@@ -127,7 +128,8 @@ fn failed(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Error 
 /// A document as it stands in a file.
 ///
 /// # Errors
-/// [`Error::Defect`] for what JSON can't hold, such as maps whose keys are no texts; no document of Millstream's is like that.
+/// [`Error::Defect`] for what JSON can't hold, such as maps whose keys are no texts; no document of Millstream's is
+/// like that.
 pub fn to_json(document: &impl serde::Serialize) -> Result<String, Error> {
     serde_json::to_string_pretty(document).map_err(|error| Error::Defect(format!("a document is not JSON: {error}")))
 }

@@ -1,7 +1,7 @@
 //! The engine of the cores: it is recorded with times and plans, and may differ from cluster to cluster.
 
 #![cfg(all(feature = "ort", feature = "openvino"))]
-#![allow(clippy::unwrap_used, clippy::print_stderr, reason = "a test fails by panicking")]
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::path::Path;
 use std::sync::Arc;
@@ -14,12 +14,13 @@ use millstream_api::{
 use millstream_board::{Board, Processor};
 use millstream_onnx::{Attributes, ModelBuilder, Weight};
 use millstream_schedule::{Prediction, Replica, Schedule, ScheduleDocument, Stage};
+use millstream_test_support::not_tested;
 
 /// Whether set-up could fetch OpenVINO for this machine. That what was fetched can be loaded is another test's.
 fn has_openvino() -> bool {
     let is_there = std::env::var_os("OPENVINO_INSTALL_DIR").is_some_and(|folder| Path::new(&folder).exists());
     if !is_there {
-        eprintln!("not tested: there is no OpenVINO here");
+        not_tested("OPENVINO", "there is no OpenVINO here");
     }
     is_there
 }
@@ -131,7 +132,9 @@ fn clusters_may_have_different_engines() {
     }
     let detected = Machine::detect().unwrap();
     let document = detected.board().to_document();
-    let Some(first) = document.clusters.iter().find(|cluster| cluster.cores.len() > 1) else { return };
+    let Some(first) = document.clusters.iter().find(|cluster| cluster.cores.len() > 1) else {
+        return not_tested("CORES", "no cluster has several cores");
+    };
     let (mut left, mut right) = (first.clone(), first.clone());
     left.cores.truncate(1);
     right.cores = first.cores[1..].to_vec();

@@ -17,7 +17,8 @@ use millstream_graph::{OperatorId, ValueId};
 use millstream_onnx::{Attributes, ModelBuilder, Weight};
 use millstream_schedule::{Prediction, Replica, Schedule, ScheduleDocument, Stage};
 
-/// Convolutions, the last of which also reads what the first one and the frame itself were: values that cross hosts which do not need them.
+/// Convolutions, the last of which also reads what the first one and the frame itself were: values that cross hosts
+/// which do not need them.
 fn network() -> Network {
     let mut builder = ModelBuilder::new("crossing");
     let image = builder.input("image", [1, 4, 8, 8]);

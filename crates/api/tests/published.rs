@@ -10,7 +10,7 @@ use fixtures::{fixture, network};
 use millstream_api::board::Board;
 use millstream_api::cost::{CostTable, Nanoseconds, TransferModel};
 use millstream_api::onnx::ModelBuilder;
-use millstream_api::pipeline::Strategy;
+use millstream_api::pipeline::ParaPipeStrategy;
 use millstream_api::{
     Aim, Constraints, Control, CostSource, Error, Machine, Network, Objective, PlanOn, PublishedAlgorithm,
     PublishedPlan, ReadOptions, compare_published, plan_published,
@@ -18,9 +18,9 @@ use millstream_api::{
 use millstream_test_support::{board, connect, table};
 
 const HYBRIDS: [PublishedAlgorithm; 3] = [
-    PublishedAlgorithm::ParaPipe(Strategy::HybridLatency),
-    PublishedAlgorithm::ParaPipe(Strategy::HybridThroughput),
-    PublishedAlgorithm::ParaPipe(Strategy::Balanced),
+    PublishedAlgorithm::ParaPipe(ParaPipeStrategy::HybridLatency),
+    PublishedAlgorithm::ParaPipe(ParaPipeStrategy::HybridThroughput),
+    PublishedAlgorithm::ParaPipe(ParaPipeStrategy::Balanced),
 ];
 
 fn machine(board: &str) -> Machine {
@@ -67,7 +67,7 @@ fn every_algorithm_makes_schedules_that_can_run_and_no_better_than_the_bound() {
                     Ok(plan) => check(&plan, &network, &machine),
                     // No stage of the FPGA's own can run activations.
                     Err(Error::Algorithm { reason, .. }) => {
-                        let is_pipe_only = algorithm == PublishedAlgorithm::ParaPipe(Strategy::PipeOnly);
+                        let is_pipe_only = algorithm == PublishedAlgorithm::ParaPipe(ParaPipeStrategy::PipeOnly);
                         assert!(is_pipe_only && board == "ultra96-4pe", "{algorithm} on {board}: {reason}");
                         assert!(reason.contains("each stage must run all its operators"), "{reason}");
                     }
@@ -86,7 +86,7 @@ fn all_stand_beside_the_exact_search_and_say_why_they_can_not_serve() {
     let compared = compare_published(&machine, &network, &Aim::default(), on, None, &Control::new()).unwrap();
     assert_eq!(compared.rows.len(), PublishedAlgorithm::ALL.len());
     // The schedule that is chosen for throughput may give up 3 % for a shorter latency.
-    let own = compared.gap(&compared.exact.document.predicted).unwrap();
+    let own = compared.beside_ours(&compared.ours.document.predicted).unwrap();
     assert!((0.0..=0.031).contains(&own), "{own}");
     let mut served = 0;
     for row in &compared.rows {
@@ -94,7 +94,7 @@ fn all_stand_beside_the_exact_search_and_say_why_they_can_not_serve() {
             Ok(plan) => {
                 check(plan, &network, &machine);
                 served += 1;
-                assert!(compared.gap(&plan.document.predicted).unwrap() > -1e-9, "{} is better", row.algorithm);
+                assert!(compared.beside_ours(&plan.document.predicted).unwrap() > -1e-9, "{} is better", row.algorithm);
             }
             Err(Error::Algorithm { algorithm, reason }) => {
                 assert_eq!(*algorithm, row.algorithm);
@@ -117,9 +117,9 @@ fn all_stand_beside_the_exact_search_and_say_why_they_can_not_serve() {
     let [quick, fast, _] = HYBRIDS.map(|algorithm| hybrid(algorithm).unwrap().document.predicted);
     assert!(quick.latency_seconds <= fast.latency_seconds && fast.period_seconds <= quick.period_seconds);
     let compared = compare_published(&machine, &network, &aim, on, processors, &Control::new()).unwrap();
-    let best = compared.exact.plans.front.iter().map(|plan| plan.latency).min().unwrap().seconds();
+    let best = compared.ours.plans.front.iter().map(|plan| plan.latency).min().unwrap().seconds();
     let expected = quick.latency_seconds / best - 1.0;
-    assert!((compared.gap(&quick).unwrap() - expected).abs() < 1e-9);
+    assert!((compared.beside_ours(&quick).unwrap() - expected).abs() < 1e-9);
 }
 
 #[test]
@@ -201,22 +201,22 @@ fn named(lists: &[&[&str]]) -> Vec<Vec<String>> {
     lists.iter().map(|list| list.iter().map(|&name| name.to_owned()).collect()).collect()
 }
 
-/// Upward ranks: join 10, left 36 + 5 + 10 = 51, right 45, source 71. The source ends first on B at 10, left on s at 10 + 5 + 32 = 47 (on B
-/// at 50), right on B at 40, the join on s at 47 + 10 = 57 (on B at 47 + 5 + 10 = 62).
+/// Upward ranks: join 10, left 36 + 5 + 10 = 51, right 45, source 71. The source ends first on B at 10, left on s at
+/// 10 + 5 + 32 = 47 (on B at 50), right on B at 40, the join on s at 47 + 10 = 57 (on B at 47 + 5 + 10 = 62).
 #[test]
 fn heft_ends_a_diamond_when_it_does_by_hand() {
     assert_eq!(by_hand(PublishedAlgorithm::Heft), (named(&[&["Conv_0", "Conv_2"], &["Conv_1", "Concat_3"]]), 57));
 }
 
-/// The critical path is source, left, join, which take 60 on B and 62 on s: B runs it, until 50. Right is done on s at 10 + 5 + 30 = 45 and
-/// there on B at 50, when the join starts.
+/// The critical path is source, left, join, which take 60 on B and 62 on s: B runs it, until 50. Right is done on s at
+/// 10 + 5 + 30 = 45 and there on B at 50, when the join starts.
 #[test]
 fn cpop_ends_a_diamond_when_it_does_by_hand() {
     assert_eq!(by_hand(PublishedAlgorithm::Cpop), (named(&[&["Conv_0", "Conv_1", "Concat_3"], &["Conv_2"]]), 60));
 }
 
-/// One after the other: source on B, the rest on s, until 10 + 5 + 32 + 30 + 10 = 87, where 90 on B alone and 92 with the join back on B are
-/// longer.
+/// One after the other: source on B, the rest on s, until 10 + 5 + 32 + 30 + 10 = 87, where 90 on B alone and 92 with
+/// the join back on B are longer.
 #[test]
 fn layers_of_a_diamond_switch_once() {
     assert_eq!(

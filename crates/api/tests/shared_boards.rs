@@ -52,8 +52,8 @@ fn held_on(accelerator: &str, schedule: &Schedule, network: &Network) -> u64 {
     there.map(|own| held_bytes(network.graph(), &own.operators)).sum()
 }
 
-/// All networks are there while they take turns: a GPU's memory that has no room for both is divided between them, or one of them has it, and
-/// more of it is never of less use.
+/// All networks are there while they take turns: a GPU's memory that has no room for both is divided between them, or
+/// one of them has it, and more of it is never of less use.
 #[test]
 fn networks_that_take_turns_divide_the_memory_of_accelerators() {
     let networks = [network("squeezenet"), network("tiny-darknet")];
@@ -74,7 +74,8 @@ fn networks_that_take_turns_divide_the_memory_of_accelerators() {
     }
 }
 
-/// An engine that the costs have no times for makes no difference to what is found, also where only four processors together are in time.
+/// An engine that the costs have no times for makes no difference to what is found, also where only four processors
+/// together are in time.
 #[test]
 fn engines_without_times_change_nothing() {
     let networks = [network("squeezenet"), network("tiny-darknet")];
@@ -133,7 +134,8 @@ fn missed_deadlines_are_told() {
     assert!(told[0][0].contains("over its deadline of 1.000 ms") && told[1].is_empty(), "{told:?}");
 }
 
-/// A deadline that frames keep among the turns of others is kept by as many frames as anybody simulates, not only by the first few.
+/// A deadline that frames keep among the turns of others is kept by as many frames as anybody simulates, not only by
+/// the first few.
 #[test]
 fn deadlines_in_turn_are_kept_for_long() {
     let networks = [network("squeezenet"), network("mobilenet-v1")];
@@ -157,7 +159,8 @@ fn deadlines_in_turn_are_kept_for_long() {
     }
 }
 
-/// With processors of its own, a network's frames may wait in queues as long as they like: that is told, and is no miss.
+/// With processors of its own, a network's frames may wait in queues as long as they like: that is told, and is no
+/// miss.
 #[test]
 fn waiting_in_queues_is_late_only_where_networks_take_turns() {
     let machine = Machine::read(&fixture("boards", "hikey-970")).unwrap();

@@ -30,8 +30,8 @@ fn system(folder: &Path, megabytes_per_second: f64) -> Hosts {
     Hosts::read(&path).unwrap()
 }
 
-/// Stages and replicas that take frames over the same link of a board wait for each other: what is promised is what a simulation shows of
-/// that, and never what each would do if the link were its own.
+/// Stages and replicas that take frames over the same link of a board wait for each other: what is promised is what a
+/// simulation shows of that, and never what each would do if the link were its own.
 #[test]
 fn promises_over_several_boards_are_simulated_where_links_are_shared() {
     let mobilenet = network("mobilenet-v1");

@@ -1,5 +1,5 @@
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use millstream_backend::{
@@ -13,6 +13,7 @@ use openvino::InferenceError;
 
 use crate::devices::DeviceWatch;
 use crate::error::said;
+use crate::lock::lock;
 use crate::native::{CompiledModel, Port, Request};
 use crate::pinning::Pinning;
 use crate::pool::Hold;
@@ -61,7 +62,8 @@ impl OpenVinoBackend {
         }
     }
 
-    /// A backend for `model` on one of OpenVINO's [devices](OpenVino::devices), which the board has as the accelerator `label`.
+    /// A backend for `model` on one of OpenVINO's [devices](OpenVino::devices), which the board has as the accelerator
+    /// `label`.
     ///
     /// # Errors
     /// [`BackendError::Unavailable`] if there is no such device.
@@ -75,8 +77,9 @@ impl OpenVinoBackend {
         Ok(Self { place: Where::Device { label: label.into(), watch }, ..Self::new(library, model) })
     }
 
-    /// OpenVINO as it is used plainly: it chooses threads, streams and their cores by a hint, whatever processors it is given. Segments that
-    /// are prepared, which have to be the whole network, are requests of one compiled model, to be run at the same time.
+    /// OpenVINO as it is used plainly: it chooses threads, streams and their cores by a hint, whatever processors it is
+    /// given. Segments that are prepared, which have to be the whole network, are requests of one compiled model, to be
+    /// run at the same time.
     pub fn with_hint(library: &OpenVino, model: Arc<Model>, hint: Hint) -> Self {
         let compiled = Mutex::new(None);
         Self { place: Where::Hinted { hint, compiled }, ..Self::new(library, model) }
@@ -103,7 +106,7 @@ impl OpenVinoBackend {
         bytes: &[u8],
         properties: &Properties,
     ) -> Result<Arc<CompiledModel>, InferenceError> {
-        let mut known = compiled.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = lock(compiled);
         if let Some(known) = known.as_ref() {
             return Ok(Arc::clone(known));
         }
@@ -112,15 +115,15 @@ impl OpenVinoBackend {
         Ok(made)
     }
 
-    /// Computes with less precision than the model says, if that is asked for: faster where the processor has instructions for it. Quantised
-    /// networks are then computed with integers.
+    /// Computes with less precision than the model says, if that is asked for: faster where the processor has
+    /// instructions for it. Quantised networks are then computed with integers.
     #[must_use]
     pub fn with_precision(self, precision: Precision) -> Self {
         Self { precision, ..self }
     }
 
-    /// Sets how many threads the operators of each family had best use on a cluster. A segment that is prepared from now on uses as
-    /// many as the family with the most work in it, at the most one per core of its processor.
+    /// Sets how many threads the operators of each family had best use on a cluster. A segment that is prepared from
+    /// now on uses as many as the family with the most work in it, at the most one per core of its processor.
     pub fn choose_threads(&self, cluster: impl Into<String>, threads: BTreeMap<Family, usize>) {
         self.threads.choose(cluster, threads);
     }
@@ -257,8 +260,8 @@ impl Observed for OpenVinoBackend {
     }
 }
 
-/// Which of a segment's inputs each of a compiled model is. It has all of them in their order, but for those that turned out not to
-/// matter, as one of which only the type is looked at.
+/// Which of a segment's inputs each of a compiled model is. It has all of them in their order, but for those that
+/// turned out not to matter, as one of which only the type is looked at.
 fn read_inputs(ports: &[Port], inputs: &[Value]) -> Result<Vec<usize>, String> {
     if ports.len() == inputs.len() {
         return Ok((0..inputs.len()).collect());

@@ -1,15 +1,17 @@
 //! Finding and loading the library.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::{fs, thread};
 
 use openvino::Core;
 
 use crate::error::OpenVinoError;
+use crate::lock::lock;
 use crate::versions::{SUPPORTED_YEARS, VARIABLE};
 
-/// Where libraries are in the folder that the variable names: there, as in the Python package, and as pip installs that package.
+/// Where libraries are in the folder that the variable names: there, as in the Python package, and as pip installs that
+/// package.
 const PLACES: [&str; 3] = ["", "libs", "openvino/libs"];
 /// The library of the C interface, with a version behind it or without.
 const LIBRARY: &str = "libopenvino_c.so";
@@ -28,13 +30,14 @@ static LOADED: Mutex<Option<OpenVino>> = Mutex::new(None);
 impl OpenVino {
     /// Loads OpenVINO, or returns what was loaded before.
     ///
-    /// The library keeps the affinity of the thread that uses it first, and moves every thread that computes later to those cores. So
-    /// the first to use it is a thread made for that here, which may run on all cores; who calls this may be pinned.
+    /// The library keeps the affinity of the thread that uses it first, and moves every thread that computes later to
+    /// those cores. So the first to use it is a thread made for that here, which may run on all cores; who calls this
+    /// may be pinned.
     ///
     /// # Errors
     /// [`OpenVinoError::Missing`], [`OpenVinoError::NotLoaded`] or [`OpenVinoError::WrongVersion`].
     pub fn load() -> Result<Self, OpenVinoError> {
-        let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut loaded = lock(&LOADED);
         if let Some(library) = &*loaded {
             return Ok(library.clone());
         }
@@ -80,8 +83,8 @@ pub(crate) fn no_devices(error: &dyn std::fmt::Display) -> OpenVinoError {
     OpenVinoError::Failed { what: "OpenVINO can't say which devices there are", detail: error.to_string() }
 }
 
-/// The library's file: in the folder that was named, or if none was, beside this program where packages have libraries; or else where the
-/// system has it.
+/// The library's file: in the folder that was named, or if none was, beside this program where packages have libraries;
+/// or else where the system has it.
 fn find(named: Option<&Path>, packaged: Option<&Path>) -> Result<PathBuf, OpenVinoError> {
     let folder = named.or(packaged);
     let known = folder.and_then(|folder| PLACES.iter().find_map(|place| in_folder(&folder.join(place))));

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use millstream_board::{CoreId, Processor};
 
-/// Inferences after which the thread's cores are looked at: the first, which may move it, and one that shows whether it stays.
+/// Inferences after which the thread's cores are looked at: the first, which may move it, and one that shows whether it
+/// stays.
 const CHECKS: usize = 2;
 
 /// Where the thread was when its segment was prepared.
@@ -21,8 +22,8 @@ impl Pinning {
         Self { cores, processor: processor.clone(), checks: CHECKS }
     }
 
-    /// Puts the calling thread back if an inference moved it, as OpenVINO does where another part of the program used the library
-    /// before and was pinned. Says so if the next one moves it again.
+    /// Puts the calling thread back if an inference moved it, as OpenVINO does where another part of the program used
+    /// the library before and was pinned. Says so if the next one moves it again.
     pub(crate) fn check(&mut self) {
         if self.checks == 0 {
             return;

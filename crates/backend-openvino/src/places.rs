@@ -1,7 +1,7 @@
 //! Which results OpenVINO may write where it is told to.
 //!
-//! Where a result turns out to be an input handed on, OpenVINO does not write it, and may write to the input instead. So it is told where
-//! to write only what is computed for sure; everything else it keeps, and is copied.
+//! Where a result turns out to be an input handed on, OpenVINO does not write it, and may write to the input instead.
+//! So it is told where to write only what is computed for sure; everything else it keeps, and is copied.
 
 use millstream_graph::{Graph, OperatorKind, ValueId};
 
@@ -15,8 +15,8 @@ pub(crate) fn of(graph: &Graph, result: ValueId, port: &Port) -> Place {
     }
 }
 
-/// Whether the value is made by an operator that always computes something: none that could turn out to change nothing, such as a
-/// reshape, a cast to the same type, or a product with one.
+/// Whether the value is made by an operator that always computes something: none that could turn out to change nothing,
+/// such as a reshape, a cast to the same type, or a product with one.
 fn is_computed(graph: &Graph, value: ValueId) -> bool {
     let Some(producer) = graph.producer(value) else { return false };
     let operator = graph.operator(producer);

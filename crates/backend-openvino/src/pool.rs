@@ -1,10 +1,10 @@
 //! The threads that OpenVINO computes with beside those that call it.
 //!
-//! The library has one set of them for the whole process. They are made by a thread that may run on all cores, and take part wherever a
-//! segment wants several. Here they are confined to the cores of the processors that do.
+//! The library has one set of them for the whole process. They are made by a thread that may run on all cores, and take
+//! part wherever a segment wants several. Here they are confined to the cores of the processors that do.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
@@ -12,6 +12,7 @@ use millstream_board::CoreId;
 use millstream_machine::Threads;
 use millstream_onnx::{ModelBuilder, WeightStorage};
 
+use crate::lock::lock;
 use crate::native::{CompiledModel, Output, Owned, Place, Request, Source};
 use crate::settings::{self, Precision};
 use crate::{OpenVino, devices};
@@ -39,7 +40,7 @@ impl Hold {
     /// Has the threads take part in what is computed on these cores.
     pub(crate) fn new(library: &OpenVino, cores: impl IntoIterator<Item = CoreId>) -> Self {
         let hold = Self(cores.into_iter().collect());
-        let mut pool = lock();
+        let mut pool = lock(&POOL);
         if pool.threads.is_none() {
             pool.threads = Some(make_threads(library));
         }
@@ -53,7 +54,7 @@ impl Hold {
 
 impl Drop for Hold {
     fn drop(&mut self) {
-        let mut pool = lock();
+        let mut pool = lock(&POOL);
         for core in &self.0 {
             if let Some(count) = pool.held.get_mut(core) {
                 *count -= 1;
@@ -72,10 +73,6 @@ impl Pool {
             tracing::warn!("the system does not let OpenVINO's threads be confined to the processors that use them");
         }
     }
-}
-
-fn lock() -> MutexGuard<'static, Pool> {
-    POOL.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Has OpenVINO make its threads, by a thread from which they get name and cores.
@@ -133,7 +130,9 @@ mod tests {
         let library = match OpenVino::load() {
             Ok(library) => library,
             // There is no package of it for this machine.
-            Err(_) if std::env::var_os(crate::VARIABLE).is_none_or(|own| !std::path::Path::new(&own).exists()) => {
+            Err(_)
+                if std::env::var_os(crate::VARIABLE).is_none_or(|folder| !std::path::Path::new(&folder).exists()) =>
+            {
                 return;
             }
             Err(error) => unreachable!("{error}"),
@@ -141,8 +140,8 @@ mod tests {
         let all = millstream_machine::cores_of_current_thread().unwrap();
         let (first, last) = (*all.first().unwrap(), *all.last().unwrap());
         let hold = Hold::new(&library, [last]);
-        let threads = || lock().threads.clone().unwrap();
-        let are_on = |cores: &BTreeSet<CoreId>| threads().cores().iter().all(|own| own == cores);
+        let threads = || lock(&POOL).threads.clone().unwrap();
+        let are_on = |cores: &BTreeSet<CoreId>| threads().cores().iter().all(|allowed| allowed == cores);
         assert_eq!(threads().count() + 1, std::thread::available_parallelism().unwrap().get(), "all were made");
         assert!(are_on(&BTreeSet::from([last])));
         let other = Hold::new(&library, [first]);

@@ -1,13 +1,14 @@
 //! Operators that OpenVINO does not run, or not as ONNX says.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use millstream_graph::{DataType, Graph, OperatorId, ValueId};
 use millstream_onnx::{Model, WeightStorage};
 
 use crate::OpenVino;
 use crate::error::said;
+use crate::lock::lock;
 use crate::native::{self, Port};
 
 /// Operators on floats that OpenVINO runs whatever their attributes are, with large weights: it is not asked for them.
@@ -20,7 +21,7 @@ pub(crate) struct Refusals(Mutex<HashMap<OperatorId, Option<String>>>);
 impl Refusals {
     /// Why an operator is refused; `None` if it is not. OpenVINO says so when it is asked for the first time.
     pub(crate) fn of(&self, library: &OpenVino, model: &Model, id: OperatorId) -> Option<String> {
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = lock(&self.0);
         let refusal = known.entry(id).or_insert_with(|| otherwise(model, id).or_else(|| asked(library, model, id)));
         refusal.clone()
     }

@@ -1,8 +1,9 @@
 //! Convolutions that OpenVINO gave names of its own.
 //!
-//! It multiplies the factors of a batch normalisation into the weights of the convolution before it, and names what comes of that after a
-//! multiplication of its own, `Multiply_4006`. It does so from the inputs to the results, each operator after all that it reads and the first
-//! input of an operator before the second, so that the numbers at the ends of these names ascend in that order.
+//! It multiplies the factors of a batch normalisation into the weights of the convolution before it, and names what
+//! comes of that after a multiplication of its own, `Multiply_4006`. It does so from the inputs to the results, each
+//! operator after all that it reads and the first input of an operator before the second, so that the numbers at the
+//! ends of these names ascend in that order.
 
 use std::collections::{HashMap, HashSet};
 
@@ -10,8 +11,8 @@ use millstream_graph::{Graph, OperatorId, OperatorKind};
 
 use crate::native::NodeTime;
 
-/// Which operators such nodes run, by the nodes' places. Nothing if it can't be told: there are not as many such nodes as convolutions that
-/// no node is named after, or others have several groups.
+/// Which operators such nodes run, by the nodes' places. Nothing if it can't be told: there are not as many such nodes
+/// as convolutions that no node is named after, or others have several groups.
 pub(crate) fn renamed_convolutions(
     graph: &Graph,
     segment: &[OperatorId],

@@ -6,7 +6,8 @@ pub enum Precision {
     F32,
     /// 16 bits, where the processor has instructions for them; results differ by about a thousandth.
     F16,
-    /// 16 bits with the range of 32, where the processor has instructions for them; results differ by about a hundredth.
+    /// 16 bits with the range of 32, where the processor has instructions for them; results differ by about a
+    /// hundredth.
     Bf16,
 }
 
@@ -54,7 +55,8 @@ pub(crate) fn of_cores(precision: Precision, threads: usize, is_timed: bool) -> 
     if precision == Precision::F32 {
         // It would round activations to 8 bits where weights have 8 bits.
         properties.push(("DYNAMIC_QUANTIZATION_GROUP_SIZE", "0".to_owned()));
-        // It would move the roundings of quantised networks to where integers can be computed with: other places in each segment.
+        // It would move the roundings of quantised networks to where integers can be computed with: other places in
+        // each segment.
         properties.push(("LP_TRANSFORMS_MODE", "NO".to_owned()));
     }
     properties.extend(of_device(precision, is_timed));

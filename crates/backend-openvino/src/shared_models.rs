@@ -1,11 +1,13 @@
 //! The bytes of sub-models, which workers that prepare the same segment share while they do.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Weak};
 
 use millstream_backend::Segment;
 use millstream_graph::{OperatorId, Portion};
 use millstream_onnx::{Model, WeightStorage};
+
+use crate::lock::lock;
 
 /// Sub-models that are in use.
 #[derive(Default)]
@@ -25,7 +27,7 @@ impl SharedModels {
     /// What the model says of a segment that can't be one, as of one of more than 2 GiB.
     pub(crate) fn share(&self, model: &Model, segment: &Segment) -> Result<Arc<Vec<u8>>, String> {
         let key = Key { operators: segment.operators.clone(), portion: segment.portion.clone() };
-        let mut shared = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut shared = lock(&self.0);
         if let Some(bytes) = shared.get(&key).and_then(Weak::upgrade) {
             return Ok(bytes);
         }

@@ -1,7 +1,7 @@
 //! Times of operators in context, from OpenVINO's counters.
 //!
-//! A counter tells the mean of all frames of a node, in whole microseconds. So what is known of an operator is its mean in the frames that
-//! count, and each frame is given it in proportion to the time that the frame took.
+//! A counter tells the mean of all frames of a node, in whole microseconds. So what is known of an operator is its mean
+//! in the frames that count, and each frame is given it in proportion to the time that the frame took.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -11,8 +11,8 @@ use millstream_graph::{Graph, OperatorId};
 use crate::native::NodeTime;
 use crate::renamed::renamed_convolutions;
 
-/// Nodes in which OpenVINO runs several operators, named after the last. Others are named after their first operator, and those that
-/// follow may run in them as well.
+/// Nodes in which OpenVINO runs several operators, named after the last. Others are named after their first operator,
+/// and those that follow may run in them as well.
 const NAMED_AFTER_THE_LAST: [&str; 6] =
     ["FakeQuantize", "Gelu", "MVN", "NormalizeL2", "ScaledDotProductAttention", "Subgraph"];
 
@@ -25,7 +25,8 @@ pub(crate) struct Counters {
     pub(crate) nodes: Vec<NodeTime>,
 }
 
-/// The times of the operators of a segment in frames that took `frame_seconds`: those between the counters `before` and `after` them.
+/// The times of the operators of a segment in frames that took `frame_seconds`: those between the counters `before` and
+/// `after` them.
 pub(crate) fn operator_times(
     graph: &Graph,
     segment: &[OperatorId],

@@ -1,6 +1,6 @@
 //! The conformance suite over OpenVINO, beside ONNX Runtime.
 
-#![allow(clippy::unwrap_used, clippy::print_stderr, clippy::panic, reason = "a test fails by panicking")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::sync::Arc;
 
@@ -16,8 +16,8 @@ fn open(model: &Arc<Model>) -> Result<Box<dyn Observed>, BackendError> {
     Ok(Box::new(OpenVinoBackend::new(&OpenVino::load()?, Arc::clone(model))))
 }
 
-/// Products of integers with exact sums: on processors with instructions for them, ONNX Runtime has these without its optimisations only, and on
-/// others with them only.
+/// Products of integers with exact sums: on processors with instructions for them, ONNX Runtime has these without its
+/// optimisations only, and on others with them only.
 fn reference(model: &Arc<Model>) -> Result<Box<dyn Backend>, BackendError> {
     let optimised = !has_integer_products();
     let settings = SessionSettings { optimised, exact_integers: true, ..SessionSettings::default() };

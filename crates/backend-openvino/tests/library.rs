@@ -1,7 +1,7 @@
-//! A library that is not there, or is none, gives an error that says what to do. Each is tried in a process of its own, as a process
-//! can load one library only.
+//! A library that is not there, or is none, gives an error that says what to do. Each is tried in a process of its own,
+//! as a process can load one library only.
 
-#![allow(clippy::unwrap_used, clippy::print_stdout, clippy::print_stderr, reason = "a test fails by panicking")]
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test fails by panicking")]
 
 mod fetched;
 

@@ -1,7 +1,7 @@
 //! Threads that run segments stay where they are pinned, also if the one that loaded the library was pinned elsewhere.
 
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, clippy::print_stderr, reason = "a test fails by panicking")]
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod fetched;
 

@@ -1,6 +1,6 @@
 //! Results are those of ONNX Runtime, in whatever way a network is run; with less precision when that is asked for.
 
-#![allow(clippy::unwrap_used, clippy::print_stderr, reason = "a test fails by panicking")]
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod fetched;
 

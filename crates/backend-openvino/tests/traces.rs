@@ -1,6 +1,6 @@
 //! Each convolution has its own time, whatever OpenVINO calls the node that runs it.
 
-#![allow(clippy::unwrap_used, clippy::print_stderr, reason = "a test fails by panicking")]
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod fetched;
 
@@ -35,9 +35,9 @@ fn each_convolution_of_a_network_has_its_own_time() {
         let size = if name == "inception-v3" { 299 } else { 224 };
         let frame = Tensor::from_f32([1, 3, size, size], vec![0.5; 3 * size * size]);
         let Some(times) = trace(&model, frame) else { return };
-        for own in &times {
+        for node in &times {
             let is_convolution = |id: &&_| graph.operator(**id).op_type == "Conv";
-            assert!(own.operators.iter().filter(is_convolution).count() <= 1, "{name}: {:?}", own.operators);
+            assert!(node.operators.iter().filter(is_convolution).count() <= 1, "{name}: {:?}", node.operators);
         }
     }
 }
@@ -77,9 +77,9 @@ fn branches_keep_their_times() {
         let graph = model.graph();
         // The least, as others may use the cores as well.
         let mut least = BTreeMap::new();
-        for own in &times {
-            let seconds = own.seconds.iter().copied().fold(f64::INFINITY, f64::min);
-            least.extend(own.operators.iter().map(|&id| (graph.operator(id).name.clone(), seconds)));
+        for node in &times {
+            let seconds = node.seconds.iter().copied().fold(f64::INFINITY, f64::min);
+            least.extend(node.operators.iter().map(|&id| (graph.operator(id).name.clone(), seconds)));
         }
         // 25, 9 and 1 times the same work.
         assert!(least["large"] > least["last"] && least["last"] > least["small"], "{is_large_first}: {least:?}");

@@ -1,8 +1,8 @@
-//! The time from the start of a process to its first frame: without a cache of sessions, with an empty one that is filled, and with a full
-//! one; as a whole network on all cores and as a pipeline of two stages, each on half of them.
+//! The time from the start of a process to its first frame: without a cache of sessions, with an empty one that is
+//! filled, and with a full one; as a whole network on all cores and as a pipeline of two stages, each on half of them.
 //!
-//! Every start is a process of its own. The kinds of start take turns, so that load from elsewhere meets all of them; files are in the
-//! system's memory.
+//! Every start is a process of its own. The kinds of start take turns, so that load from elsewhere meets all of them;
+//! files are in the system's memory.
 
 #![allow(missing_docs, clippy::print_stdout, reason = "a benchmark prints")]
 

@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use millstream_backend::{
@@ -12,6 +12,7 @@ use millstream_files::ScratchFolder;
 use millstream_graph::{Family, OperatorId};
 use millstream_onnx::Model;
 
+use crate::lock::lock;
 use crate::place::{Device, Place};
 use crate::provider::OpenProvider;
 use crate::session::OrtSegment;
@@ -39,11 +40,12 @@ pub struct SessionSettings {
     pub spinning: Spinning,
     /// Whether the session's threads are pinned to the processor's cores.
     pub pinned: bool,
-    /// Whether ONNX Runtime may fuse operators and change layouts. Without that, every operator is computed as its definition says,
-    /// rounded after each: slow, and good to see how much rounding matters to a network.
+    /// Whether ONNX Runtime may fuse operators and change layouts. Without that, every operator is computed as its
+    /// definition says, rounded after each: slow, and good to see how much rounding matters to a network.
     pub optimised: bool,
-    /// Whether sums of products of signed and unsigned bytes are exact on x86 processors without instructions for them (VNNI), where ONNX Runtime
-    /// cuts off intermediate sums otherwise, which is faster. Only [`optimised`](Self::optimised) sessions can do it.
+    /// Whether sums of products of signed and unsigned bytes are exact on x86 processors without instructions for them
+    /// (VNNI), where ONNX Runtime cuts off intermediate sums otherwise, which is faster. Only
+    /// [`optimised`](Self::optimised) sessions can do it.
     pub exact_integers: bool,
 }
 
@@ -88,10 +90,12 @@ impl OrtBackend {
         }
     }
 
-    /// A backend for `model` on cores, with the kernels of an execution provider; what the provider does not take runs with ONNX Runtime's own.
+    /// A backend for `model` on cores, with the kernels of an execution provider; what the provider does not take runs
+    /// with ONNX Runtime's own.
     ///
     /// # Errors
-    /// [`BackendError::Unavailable`] if the provider can't be used, or drives a device: with the engine, what is wrong, and what would help.
+    /// [`BackendError::Unavailable`] if the provider can't be used, or drives a device: with the engine, what is wrong,
+    /// and what would help.
     pub fn with_provider(
         environment: &Environment,
         model: Arc<Model>,
@@ -105,8 +109,8 @@ impl OrtBackend {
         Ok(Self { place: Place::CoresWith(provider), ..Self::new(environment, model) })
     }
 
-    /// A backend for `model` on the device of an execution provider, which the board has as the accelerator `label`. It runs the operators
-    /// that the provider takes, and none of them partly on cores; results are in the host's memory.
+    /// A backend for `model` on the device of an execution provider, which the board has as the accelerator `label`. It
+    /// runs the operators that the provider takes, and none of them partly on cores; results are in the host's memory.
     ///
     /// # Errors
     /// As [`OrtBackend::with_provider`].
@@ -120,23 +124,23 @@ impl OrtBackend {
         Ok(Self { place, ..Self::new(environment, model) })
     }
 
-    /// Takes optimised sessions from `cache` and adds those that it lacks. Made for programs that prepare the same segments again and
-    /// again: what is prepared once, as for a measurement of every operator, only fills the folder. Sessions that are not optimised, those
-    /// for traces, and those of execution providers pass it by.
+    /// Takes optimised sessions from `cache` and adds those that it lacks. Made for programs that prepare the same
+    /// segments again and again: what is prepared once, as for a measurement of every operator, only fills the folder.
+    /// Sessions that are not optimised, those for traces, and those of execution providers pass it by.
     #[must_use]
     pub fn with_cache(self, cache: SessionCache) -> Self {
         Self { cache: Some(cache), ..self }
     }
 
-    /// Keeps no more sessions from now on; those that are kept are still found. What is prepared while frames flow should not take
-    /// cores and memory from them.
+    /// Keeps no more sessions from now on; those that are kept are still found. What is prepared while frames flow
+    /// should not take cores and memory from them.
     pub fn stop_storing(&self) {
         self.stores.store(false, Ordering::Relaxed);
     }
 
     /// How the sessions were made so far.
     pub fn preparation(&self) -> Preparation {
-        *self.preparation.lock().unwrap_or_else(PoisonError::into_inner)
+        *lock(&self.preparation)
     }
 
     /// What is kept beside the model now.
@@ -144,8 +148,8 @@ impl OrtBackend {
         self.weights.kept()
     }
 
-    /// Sets how many threads the operators of each family had best use on a cluster. A session that is prepared from now on uses as
-    /// many as the family with the most work in it, at the most one per core of its processor.
+    /// Sets how many threads the operators of each family had best use on a cluster. A session that is prepared from
+    /// now on uses as many as the family with the most work in it, at the most one per core of its processor.
     pub fn choose_threads(&self, cluster: impl Into<String>, threads: BTreeMap<Family, usize>) {
         self.threads.choose(cluster, threads);
     }

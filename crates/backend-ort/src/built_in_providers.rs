@@ -74,7 +74,8 @@ fn with_any_options<E: ArbitrarilyConfigurableExecutionProvider + Default>(
 where
     ExecutionProviderDispatch: From<E>,
 {
-    let configured = options.iter().fold(E::default(), |own, (key, value)| own.with_arbitrary_config(key, value));
+    let configured =
+        options.iter().fold(E::default(), |provider, (key, value)| provider.with_arbitrary_config(key, value));
     Ok(configured.into())
 }
 
@@ -116,7 +117,7 @@ mod tests {
     use super::*;
 
     fn known(name: &str) -> &'static BuiltIn {
-        ALL.iter().find(|own| own.name == name).unwrap()
+        ALL.iter().find(|provider| provider.name == name).unwrap()
     }
 
     fn refused(name: &str, key: &str, value: &str) -> String {
@@ -135,16 +136,20 @@ mod tests {
 
     #[test]
     fn every_one_can_be_an_engine_of_a_board() {
-        assert!(ALL.iter().all(|own| own.definition().is_some()));
-        let on_cores = ALL.iter().filter(|own| own.is_on_cores).filter_map(BuiltIn::definition);
-        let labels: Vec<String> = on_cores.map(|own| own.engine.to_string()).collect();
+        assert!(ALL.iter().all(|provider| provider.definition().is_some()));
+        let on_cores = ALL.iter().filter(|provider| provider.is_on_cores).filter_map(BuiltIn::definition);
+        let labels: Vec<String> = on_cores.map(|provider| provider.engine.to_string()).collect();
         assert_eq!(labels, ["acl", "dnnl", "xnnpack"]);
     }
 
     #[test]
     fn what_boards_come_with_is_known_each_once() {
         for name in ["Xnnpack", "Dnnl", "ACL", "QNN", "CoreML", "Tensorrt", "CUDA", "VitisAI", "Rknpu", "WebGpu"] {
-            assert_eq!(ALL.iter().filter(|own| own.name == format!("{name}ExecutionProvider")).count(), 1, "{name}");
+            assert_eq!(
+                ALL.iter().filter(|provider| provider.name == format!("{name}ExecutionProvider")).count(),
+                1,
+                "{name}"
+            );
         }
     }
 }

@@ -1,9 +1,11 @@
 //! Ending a run from another thread.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use millstream_backend::{BackendError, Canceller};
 use ort::session::{RunOptions, SelectedOutputMarker};
+
+use crate::lock::lock;
 
 /// Knows the run of one session that is under way, if any, and ends it when it is told to.
 ///
@@ -17,7 +19,8 @@ struct Running {
 }
 
 impl Cancellation {
-    /// Does what runs the session with `options`, which can be ended until it returns. `device` is what computes, if that may go away.
+    /// Does what runs the session with `options`, which can be ended until it returns. `device` is what computes, if
+    /// that may go away.
     pub(crate) fn during<O: SelectedOutputMarker + 'static, R>(
         &self,
         options: RunOptions<O>,
@@ -33,11 +36,12 @@ impl Cancellation {
     }
 
     fn state(&self) -> MutexGuard<'_, Option<Running>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 }
 
-/// Why a run failed. Of a device, what its provider says of itself and not of a frame means that no later frame will succeed.
+/// Why a run failed. Of a device, what its provider says of itself and not of a frame means that no later frame will
+/// succeed.
 fn failure(error: &ort::Error, device: Option<&str>) -> BackendError {
     use ort::error::ErrorCode::{DeviceReset, EngineError, ExecutionProviderFailure};
 
@@ -87,9 +91,9 @@ struct Options<O: SelectedOutputMarker>(RunOptions<O>);
     unsafe_code,
     reason = "the library shares options with outputs among no threads, as these could run with them at once"
 )]
-// SAFETY: the library's options can be shared but for the outputs that they may contain. Those are used only by a run, and the only run
-// is the one in `Cancellation::during`, which lends the options to nobody else; other threads have `dyn Terminate`, which sets a flag of
-// ONNX Runtime's that is made to be set while another thread runs.
+// SAFETY: the library's options can be shared but for the outputs that they may contain. Those are used only by a run,
+// and the only run is the one in `Cancellation::during`, which lends the options to nobody else; other threads have
+// `dyn Terminate`, which sets a flag of ONNX Runtime's that is made to be set while another thread runs.
 unsafe impl<O: SelectedOutputMarker> Sync for Options<O> {}
 
 impl<O: SelectedOutputMarker> Terminate for Options<O> {

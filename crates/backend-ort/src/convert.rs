@@ -165,8 +165,8 @@ pub(crate) unsafe fn weight_value(weight: &Weight) -> Result<WeightValue, String
     }
     with_element_type!(weight.data_type, T => {
         if let Ok(elements) = bytemuck::try_cast_slice::<u8, T>(&weight.data) {
-            // SAFETY: the pointer and the number of elements are those of a slice that nobody writes to, least of all a session, to which
-            // weights are constants; the caller keeps it.
+            // SAFETY: the pointer and the number of elements are those of a slice that nobody writes to, least of all a
+            // session, to which weights are constants; the caller keeps it.
             let value = unsafe { value_over(elements.as_ptr().cast_mut(), elements.len(), &shape) };
             return value.map(WeightValue::Viewed).ok_or_else(|| "its elements do not fit its shape".to_owned());
         }

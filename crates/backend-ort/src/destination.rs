@@ -10,9 +10,9 @@ use crate::borrowed::value_over;
 use crate::cancellation::Cancellation;
 use crate::convert::{self, with_element_type};
 
-/// Runs the session, whose only output ONNX Runtime writes to `memory`. Says whether it did: not if the memory is not aligned for the
-/// elements or has another size, if the type can't be written so, or if nothing is seen to be written. What is in the memory then
-/// means nothing.
+/// Runs the session, whose only output ONNX Runtime writes to `memory`. Says whether it did: not if the memory is not
+/// aligned for the elements or has another size, if the type can't be written so, or if nothing is seen to be written.
+/// What is in the memory then means nothing.
 ///
 /// # Errors
 /// As [`Cancellation::during`].
@@ -28,8 +28,8 @@ pub(crate) fn run_into(
     let ValueType::Tensor { ty, shape, .. } = only.dtype() else { return Ok(false) };
     let Some(data_type) = convert::data_type(*ty) else { return Ok(false) };
     marks::mark(memory);
-    // SAFETY: the memory is exclusively borrowed until this function returns. By then the value is gone: the options that have it are
-    // dropped when the run ends, and so are the outputs, which are that value.
+    // SAFETY: the memory is exclusively borrowed until this function returns. By then the value is gone: the options
+    // that have it are dropped when the run ends, and so are the outputs, which are that value.
     let Some(value) = (unsafe { value_in(memory, data_type, shape) }) else { return Ok(false) };
     let selector = OutputSelector::default().preallocate(only.name(), value);
     let options = RunOptions::new().map_err(|error| BackendError::failed(error.to_string()))?.with_outputs(selector);
@@ -45,8 +45,8 @@ pub(crate) fn run_into(
 unsafe fn value_in(memory: &mut [u8], data_type: DataType, shape: &[i64]) -> Option<DynValue> {
     with_element_type!(data_type, T => {
         let memory: &mut [T] = bytemuck::try_cast_slice_mut(memory).ok()?;
-        // SAFETY: the pointer and the number of elements are those of a slice that is exclusively borrowed, for as long as the caller
-        // promises.
+        // SAFETY: the pointer and the number of elements are those of a slice that is exclusively borrowed, for as long
+        // as the caller promises.
         unsafe { value_over(memory.as_mut_ptr(), memory.len(), shape) }
     }, otherwise None)
 }

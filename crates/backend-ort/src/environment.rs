@@ -1,6 +1,6 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use millstream_backend::BackendError;
 use ort::logging::LogLevel;
@@ -8,6 +8,7 @@ use ort::session::Session;
 use ort::session::builder::SessionBuilder;
 
 use crate::library::Library;
+use crate::lock::lock;
 
 /// The loaded ONNX Runtime library. Cloning shares it.
 #[derive(Clone)]
@@ -21,8 +22,8 @@ pub struct Environment {
     plugins: Arc<Mutex<BTreeSet<PathBuf>>>,
 }
 
-/// The environment variable that, set to 1, lets ONNX Runtime collect usage data, which some of its builds do unless told not to.
-/// They are told not to otherwise.
+/// The environment variable that, set to 1, lets ONNX Runtime collect usage data, which some of its builds do unless
+/// told not to. They are told not to otherwise.
 pub const TELEMETRY: &str = "MILLSTREAM_ORT_TELEMETRY";
 
 /// The library can be loaded once per process.
@@ -44,7 +45,7 @@ impl Environment {
     /// # Errors
     /// [`BackendError::Unavailable`] if the library is not found or is no ONNX Runtime.
     pub fn load() -> Result<Self, BackendError> {
-        let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut loaded = lock(&LOADED);
         if let Some(environment) = &*loaded {
             return Ok(environment.clone());
         }
@@ -83,9 +84,10 @@ impl Environment {
         Session::builder(&self.inner).map_err(|error| error.to_string())
     }
 
-    /// Loads a plug-in that brings providers, unless it is loaded. Some call their provider as the caller calls the plug-in.
+    /// Loads a plug-in that brings providers, unless it is loaded. Some call their provider as the caller calls the
+    /// plug-in.
     pub(crate) fn register_plugin(&self, name: &str, library: &Path) -> Result<(), String> {
-        let mut plugins = self.plugins.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut plugins = lock(&self.plugins);
         let file = library.canonicalize().unwrap_or_else(|_| library.to_owned());
         if plugins.contains(&file) {
             return Ok(());
@@ -101,14 +103,16 @@ impl Environment {
     }
 }
 
-/// Tells ONNX Runtime to collect nothing. The switch of its interface comes too late: an identifier of the device is written, and an
-/// event sent, before there is anything to switch. It reads this variable while the environment is made.
+/// Tells ONNX Runtime to collect nothing. The switch of its interface comes too late: an identifier of the device is
+/// written, and an event sent, before there is anything to switch. It reads this variable while the environment is
+/// made.
 #[expect(unsafe_code, reason = "the library can be told in no other way")]
 fn opt_out_of_telemetry() {
     const OPT_OUT: &str = "ORT_DISABLE_TELEMETRY";
     if std::env::var_os(OPT_OUT).is_none() {
-        // SAFETY: Rust's own readers of the environment take the same lock. Only foreign code that reads it on another thread at this
-        // very moment could see it change; whoever runs such code sets the variable before, and then nothing is changed here.
+        // SAFETY: Rust's own readers of the environment take the same lock. Only foreign code that reads it on another
+        // thread at this very moment could see it change; whoever runs such code sets the variable before, and then
+        // nothing is changed here.
         unsafe { std::env::set_var(OPT_OUT, "1") };
     }
 }

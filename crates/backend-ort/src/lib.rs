@@ -1,10 +1,10 @@
 //! The CPU backend over ONNX Runtime.
 //!
 //! A segment becomes an in-memory ONNX sub-model with a session of its own, whose threads are pinned to the processor's
-//! cores. All segments of a backend share the model's weights: those that lie aligned in the model are not copied, others once, and what is
-//! copied or rearranged for a segment is kept as long as a segment has it ([`KeptWeights`]). ONNX Runtime is loaded at run time from
-//! the file that `ORT_DYLIB_PATH` names (`cargo xtask` sets it), else from `../lib` beside the program's own folder, as packages have it,
-//! else from where the system looks for libraries.
+//! cores. All segments of a backend share the model's weights: those that lie aligned in the model are not copied,
+//! others once, and what is copied or rearranged for a segment is kept as long as a segment has it ([`KeptWeights`]).
+//! ONNX Runtime is loaded at run time from the file that `ORT_DYLIB_PATH` names (`cargo xtask` sets it), else from
+//! `../lib` beside the program's own folder, as packages have it, else from where the system looks for libraries.
 //!
 //! ```no_run
 //! use std::sync::Arc;
@@ -22,16 +22,17 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! [`OrtBackend::with_provider`] computes on cores with the kernels of an execution provider, and [`OrtBackend::on_device`] on the device of one:
-//! of those that the library was built with, or of a plug-in. What a device takes is asked of the partition that ONNX Runtime makes of the
-//! whole model; a segment of which a part would run on cores is refused there.
+//! [`OrtBackend::with_provider`] computes on cores with the kernels of an execution provider, and
+//! [`OrtBackend::on_device`] on the device of one: of those that the library was built with, or of a plug-in. What a
+//! device takes is asked of the partition that ONNX Runtime makes of the whole model; a segment of which a part would
+//! run on cores is refused there.
 //!
 //! [`OrtBackend::with_cache`] keeps optimised sessions for the next start, in a folder that the caller chooses.
 //!
-//! Invariants: a tensor that one session made is handed to the next without a copy; sessions do not spin while no frame is
-//! in them; this crate does not pin the calling thread, which belongs to the caller, and puts it back where it lets it run on more
-//! cores while a provider starts threads; ONNX Runtime collects usage data only if
-//! the environment variable [`TELEMETRY`] is 1; results are the same bits with and without a cache.
+//! Invariants: a tensor that one session made is handed to the next without a copy; sessions do not spin while no frame
+//! is in them; this crate does not pin the calling thread, which belongs to the caller, and puts it back where it lets
+//! it run on more cores while a provider starts threads; ONNX Runtime collects usage data only if the environment
+//! variable [`TELEMETRY`] is 1; results are the same bits with and without a cache.
 
 mod backend;
 mod borrowed;
@@ -41,6 +42,7 @@ mod convert;
 mod destination;
 mod environment;
 mod library;
+mod lock;
 mod partition;
 mod place;
 mod plain;

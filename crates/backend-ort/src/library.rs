@@ -16,7 +16,8 @@ pub(crate) struct Library {
 }
 
 impl Library {
-    /// What the variable names; else the library that a package has beside the program; else what the system finds by its name.
+    /// What the variable names; else the library that a package has beside the program; else what the system finds by
+    /// its name.
     pub(crate) fn find() -> Self {
         let named = std::env::var_os(VARIABLE).map(PathBuf::from);
         Self::among(named, millstream_backend::library_folder().as_deref())

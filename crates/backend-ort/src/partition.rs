@@ -19,8 +19,8 @@ pub(crate) const RECORD: (&str, &str) = ("session.record_ep_graph_assignment_inf
 pub(crate) fn nodes_of(session: &Session, provider: &str) -> Result<HashSet<String>, String> {
     let api = ort::api();
     let (mut subgraphs, mut count) = (std::ptr::null::<*const OrtEpAssignedSubgraph>(), 0);
-    // SAFETY: the session is alive, and both places are there to be written. What is written is an array of so many pointers that
-    // the session owns; it lives as long as the borrow of the session.
+    // SAFETY: the session is alive, and both places are there to be written. What is written is an array of so many
+    // pointers that the session owns; it lives as long as the borrow of the session.
     let subgraphs = unsafe {
         done((api.Session_GetEpGraphAssignmentInfo)(session.ptr(), &mut subgraphs, &mut count))?;
         items(subgraphs, count)

@@ -83,8 +83,8 @@ impl Place {
         }
     }
 
-    /// Makes a session. A provider's threads inherit where the calling thread may run, which is one core: for so long it may run on all of
-    /// the processor's.
+    /// Makes a session. A provider's threads inherit where the calling thread may run, which is one core: for so long
+    /// it may run on all of the processor's.
     pub(crate) fn make<R>(&self, processor: &Processor, make: impl FnOnce() -> Result<R, String>) -> Result<R, String> {
         let _spread = match self {
             Self::CoresWith(_) if processor.cores.len() > 1 => Spread::over(&processor.cores),
@@ -124,6 +124,6 @@ impl Drop for Spread {
     }
 }
 
-/// A session that does little else than to move values, with the number of its elements; no session if the device takes none of the light
-/// operators.
+/// A session that does little else than to move values, with the number of its elements; no session if the device takes
+/// none of the light operators.
 pub(crate) type Mover = Option<(usize, Option<Session>)>;

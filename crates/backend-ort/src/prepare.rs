@@ -1,8 +1,8 @@
 //! From a segment to its session: out of the model, or out of the cache.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, PoisonError};
 use std::time::Instant;
 
 use millstream_backend::Segment;
@@ -11,6 +11,7 @@ use millstream_onnx::{SubModel, WeightStorage};
 use ort::session::Session;
 use ort::session::builder::{GraphOptimizationLevel, PrepackedWeights, SessionBuilder};
 
+use crate::lock::lock;
 use crate::session_cache::{Lookup, WEIGHTS};
 use crate::session_key::SessionKey;
 use crate::weights::WeightedSession;
@@ -34,7 +35,7 @@ impl OrtBackend {
     pub(crate) fn session(&self, segment: &Segment, processor: &Processor) -> Result<WeightedSession, String> {
         let start = Instant::now();
         let (session, origin) = self.session_and_origin(segment, processor)?;
-        let mut preparation = self.preparation.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut preparation = lock(&self.preparation);
         preparation.sessions += 1;
         preparation.from_cache += usize::from(origin == Origin::Cache);
         preparation.stored += usize::from(origin == Origin::Stored);
@@ -93,8 +94,8 @@ impl OrtBackend {
         })
     }
 
-    /// A session wherever the backend computes. A device may refuse a segment only because of results that the segment needs itself as well;
-    /// they are handed out apart then.
+    /// A session wherever the backend computes. A device may refuse a segment only because of results that the segment
+    /// needs itself as well; they are handed out apart then.
     fn provided(
         &self,
         processor: &Processor,

@@ -82,13 +82,14 @@ impl OpenProvider {
                 let prefix = self.provider();
                 let options: Vec<_> =
                     options.iter().map(|(key, value)| (format!("{prefix}.{key}"), value.clone())).collect();
-                let own = devices(&self.environment, prefix).into_iter().nth(*device);
-                builder.with_devices(own, Some(&options))
+                let chosen = devices(&self.environment, prefix).into_iter().nth(*device);
+                builder.with_devices(chosen, Some(&options))
             }
             Source::BuiltIn { .. } if self.provider() == XNNPACK.0 && !options.contains_key(XNNPACK.1) => {
-                let own = ort::ep::XNNPACK::default();
+                let xnnpack = ort::ep::XNNPACK::default();
                 let threads = std::num::NonZeroUsize::new(threads).unwrap_or(std::num::NonZeroUsize::MIN);
-                builder.with_execution_providers([own.with_intra_op_num_threads(threads).build().error_on_failure()])
+                builder
+                    .with_execution_providers([xnnpack.with_intra_op_num_threads(threads).build().error_on_failure()])
             }
             Source::BuiltIn { dispatch, .. } => builder.with_execution_providers([dispatch.clone().error_on_failure()]),
         };
@@ -103,14 +104,19 @@ impl OpenProvider {
 }
 
 impl Environment {
-    /// The providers that the library was built with, by ONNX Runtime's names, as far as this program knows them; its own kernels left out.
+    /// The providers that the library was built with, by ONNX Runtime's names, as far as this program knows them; its
+    /// own kernels left out.
     pub fn providers(&self) -> impl Iterator<Item = &'static str> {
-        built_in::ALL.iter().filter(|own| own.is_available()).map(|own| own.name)
+        built_in::ALL.iter().filter(|provider| provider.is_available()).map(|provider| provider.name)
     }
 
-    /// Those of [`Environment::providers`] that bring other kernels for cores, as engines of a board: `xnnpack`, `dnnl`, `acl`.
+    /// Those of [`Environment::providers`] that bring other kernels for cores, as engines of a board: `xnnpack`,
+    /// `dnnl`, `acl`.
     pub fn core_providers(&self) -> impl Iterator<Item = Provider> {
-        built_in::ALL.iter().filter(|own| own.is_on_cores && own.is_available()).filter_map(BuiltIn::definition)
+        built_in::ALL
+            .iter()
+            .filter(|provider| provider.is_on_cores && provider.is_available())
+            .filter_map(BuiltIn::definition)
     }
 
     /// What a provider runs on, where it tells.
@@ -136,9 +142,9 @@ fn built_in(environment: &Environment, definition: &Provider) -> Result<Source, 
     let remedy = format!(
         "set {VARIABLE} to a build of ONNX Runtime that has it, or name a plug-in that brings it as `library` of the provider"
     );
-    let known: Option<&BuiltIn> = built_in::ALL.iter().find(|own| own.name == name);
+    let known: Option<&BuiltIn> = built_in::ALL.iter().find(|provider| provider.name == name);
     let Some(known) = known else {
-        let all: Vec<&str> = built_in::ALL.iter().map(|own| own.name).collect();
+        let all: Vec<&str> = built_in::ALL.iter().map(|provider| provider.name).collect();
         return Err(format!(
             "no provider of this name is known without a plug-in; known are {}, and this ONNX Runtime has {there}. Correct the \
              name, or name the plug-in that brings it as `library` of the provider",
@@ -164,20 +170,20 @@ fn plugin(environment: &Environment, definition: &Provider, library: &Path) -> R
     let provider = definition.provider.as_str();
     environment.register_plugin(provider, library)?;
 
-    let own = devices(environment, provider);
+    let found = devices(environment, provider);
     let path = library.display();
-    let number = match (definition.device, own.len()) {
+    let number = match (definition.device, found.len()) {
         (_, 0) => return Err(no_device(environment, provider, library)),
         (None, 1) => 0,
         (Some(number), count) if number < count => number,
         (wanted, _) => {
             let all: Vec<String> =
-                own.iter().enumerate().map(|(place, device)| format!("{place}: {}", described(device))).collect();
+                found.iter().enumerate().map(|(place, device)| format!("{place}: {}", described(device))).collect();
             let wrong = wanted.map_or("several devices".to_owned(), |number| format!("no device {number}"));
             return Err(format!("{path} has {wrong}; choose one with `device` of the provider: {}", all.join(", ")));
         }
     };
-    let is_on_cores = own.get(number).is_some_and(|device| device.hardware_device().ty() == DeviceType::CPU);
+    let is_on_cores = found.get(number).is_some_and(|device| device.hardware_device().ty() == DeviceType::CPU);
     Ok(Source::Plugin { device: number, is_on_cores })
 }
 

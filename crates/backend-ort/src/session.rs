@@ -10,8 +10,9 @@ use crate::{convert, destination};
 
 /// A session for one segment.
 ///
-/// Plain `Run` already passes inputs and outputs by reference on the CPU. An `IoBinding` would reuse the same output buffers
-/// for the next frame, while the next stage may still read them; and the library's copies inputs that it only borrows.
+/// Plain `Run` already passes inputs and outputs by reference on the CPU. An `IoBinding` would reuse the same output
+/// buffers for the next frame, while the next stage may still read them; and the library's copies inputs that it only
+/// borrows.
 pub(crate) struct OrtSegment {
     session: WeightedSession,
     inputs: Vec<Value>,

@@ -25,19 +25,20 @@ const CHECKED_BYTES: usize = 1 << 18;
 
 /// Where optimised sessions are kept between starts.
 ///
-/// Each session is a folder with the graph as ONNX Runtime optimised it and the weights in the layouts it chose for this machine. The
-/// weights of a session from the cache are the file's pages: several sessions and processes share them, and none are copied. A session
-/// is found again by the model's digest, its operators and channels, the build of ONNX Runtime, the kind of processors and the number of
-/// threads; all else leaves the optimised graph as it is.
+/// Each session is a folder with the graph as ONNX Runtime optimised it and the weights in the layouts it chose for
+/// this machine. The weights of a session from the cache are the file's pages: several sessions and processes share
+/// them, and none are copied. A session is found again by the model's digest, its operators and channels, the build of
+/// ONNX Runtime, the kind of processors and the number of threads; all else leaves the optimised graph as it is.
 ///
-/// Writing made the first start of the zoo's large networks up to a half longer, and twice as long where most weights are matrices
-/// (VGG-19). It is done before the first frame: later it would take cores and memory from the frames, and a program that ends early would
-/// never get to it. What a network multiplies as whole matrices (`Gemm`, `MatMul`) is packed again at each start: ONNX Runtime can write
-/// packed matrices too, which doubles the file and was measured to save no time.
+/// Writing made the first start of the zoo's large networks up to a half longer, and twice as long where most weights
+/// are matrices (VGG-19). It is done before the first frame: later it would take cores and memory from the frames, and
+/// a program that ends early would never get to it. What a network multiplies as whole matrices (`Gemm`, `MatMul`) is
+/// packed again at each start: ONNX Runtime can write packed matrices too, which doubles the file and was measured to
+/// save no time.
 ///
-/// Whatever is wrong with the folder costs time and is no error: what is damaged, or was made by something else, is made again, and what
-/// can't be written isn't kept. Checksums stand for flushing every file to disk. As with any file of weights, whoever may write to the
-/// folder decides about the results.
+/// Whatever is wrong with the folder costs time and is no error: what is damaged, or was made by something else, is
+/// made again, and what can't be written isn't kept. Checksums stand for flushing every file to disk. As with any file
+/// of weights, whoever may write to the folder decides about the results.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionCache {
     folder: PathBuf,
@@ -79,8 +80,8 @@ impl SessionCache {
         Self { folder: folder.into(), most_bytes: Self::MOST_BYTES }
     }
 
-    /// Sets how many bytes all sessions in the folder may take. Beyond that, those that were not used for the longest time are removed; a
-    /// session that is larger by itself isn't kept.
+    /// Sets how many bytes all sessions in the folder may take. Beyond that, those that were not used for the longest
+    /// time are removed; a session that is larger by itself isn't kept.
     #[must_use]
     pub fn with_most_bytes(self, most_bytes: u64) -> Self {
         Self { most_bytes, ..self }
@@ -125,8 +126,8 @@ impl SessionCache {
         Lookup::Found(opened)
     }
 
-    /// What `make` returns once it has written a model file where it is told to, and whether that is kept now. `None` if it fails, or if
-    /// there is no place to write to.
+    /// What `make` returns once it has written a model file where it is told to, and whether that is kept now. `None`
+    /// if it fails, or if there is no place to write to.
     pub(crate) fn store<T>(
         &self,
         key: &SessionKey,
@@ -143,7 +144,8 @@ impl SessionCache {
         Some((made, is_kept))
     }
 
-    /// Moves a written folder to where its key is looked for. Another process may have been faster, then that one's stays.
+    /// Moves a written folder to where its key is looked for. Another process may have been faster, then that one's
+    /// stays.
     fn keep(&self, key: &SessionKey, written: &Path) -> io::Result<()> {
         let [model, weights] = [content(&written.join(MODEL))?, content(&written.join(WEIGHTS))?];
         let bytes = model.bytes.saturating_add(weights.bytes);
@@ -187,8 +189,8 @@ impl SessionCache {
     }
 }
 
-/// The description in a folder, if it is of this key, the graph is intact and the weights have the right size: those who map a file that
-/// is too short are killed when they read it.
+/// The description in a folder, if it is of this key, the graph is intact and the weights have the right size: those
+/// who map a file that is too short are killed when they read it.
 fn read_entry(folder: &Path, key: &SessionKey) -> Option<Entry> {
     let entry: Entry = serde_json::from_slice(&fs::read(folder.join(ENTRY)).ok()?).ok()?;
     let is_sound = entry.format == FORMAT

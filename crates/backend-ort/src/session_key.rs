@@ -38,8 +38,8 @@ pub(crate) struct SessionKey {
     machine: String,
     /// Digest of the model, which covers the weights.
     model: String,
-    /// Digest of the segment as the engine gets it, with its operators and portion: which of the model's weights it takes must not
-    /// hang on how weights are named.
+    /// Digest of the segment as the engine gets it, with its operators and portion: which of the model's weights it
+    /// takes must not hang on how weights are named.
     segment: String,
     threads: usize,
 }

@@ -16,8 +16,8 @@ impl OrtBackend {
         device.taken.get_or_init(|| self.taken(device)).contains(&operator)
     }
 
-    /// Asks once about the whole model. A provider that takes nothing of it, as where one operator keeps it from compiling the others, is
-    /// asked about each operator alone.
+    /// Asks once about the whole model. A provider that takes nothing of it, as where one operator keeps it from
+    /// compiling the others, is asked about each operator alone.
     fn taken(&self, device: &Device) -> HashSet<OperatorId> {
         let order = self.model.graph().order();
         let engine = device.provider.name();
@@ -34,8 +34,8 @@ impl OrtBackend {
         taken
     }
 
-    /// Those of some operators that the device takes in a session of them, each computed as its definition says: what ONNX Runtime fuses
-    /// has other names.
+    /// Those of some operators that the device takes in a session of them, each computed as its definition says: what
+    /// ONNX Runtime fuses has other names.
     fn taken_of(&self, device: &Device, operators: &[OperatorId]) -> Result<HashSet<OperatorId>, String> {
         let graph = self.model.graph();
         let sub_model = self.sub_model(&Segment::new(graph, operators.to_vec()))?;

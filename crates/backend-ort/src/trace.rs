@@ -108,7 +108,8 @@ pub(crate) struct Kernels {
     pub(crate) are_known: bool,
 }
 
-/// Reads a profile of which it is not known whether its kernels are those of operators. The first `warm_up` frames are left out.
+/// Reads a profile of which it is not known whether its kernels are those of operators. The first `warm_up` frames are
+/// left out.
 ///
 /// # Errors
 /// As [`operator_times`].
@@ -125,7 +126,8 @@ pub(crate) fn kernels(profile: &str, graph: &Graph, segment: &[OperatorId], warm
     })
 }
 
-/// The kernels of each frame, of events by their starts, with those that began first and ended last before those within them.
+/// The kernels of each frame, of events by their starts, with those that began first and ended last before those within
+/// them.
 fn frames(events: &[Event]) -> Vec<Vec<&Event>> {
     let mut frames: Vec<Vec<&Event>> = Vec::new();
     let mut frame_end = 0;

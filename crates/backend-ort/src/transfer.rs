@@ -1,6 +1,5 @@
 //! What moving values to a provider's device and back takes.
 
-use std::sync::PoisonError;
 use std::time::{Duration, Instant};
 
 use millstream_backend::{Segment, Tensor, TransferTimes};
@@ -8,6 +7,7 @@ use millstream_graph::ValueId;
 use millstream_onnx::{ModelBuilder, SubModel, WeightStorage};
 use ort::session::Session;
 
+use crate::lock::lock;
 use crate::place::Device;
 use crate::{OrtBackend, convert};
 
@@ -19,8 +19,9 @@ const WARM_UP: usize = 2;
 const RUNS: usize = 5;
 
 impl OrtBackend {
-    /// What moving so many bytes takes, by half the time of a session that does little else. `None` where values stay in the host's
-    /// memory, and of devices that take none of some light operators: what they take to move values is in the times of operators.
+    /// What moving so many bytes takes, by half the time of a session that does little else. `None` where values stay
+    /// in the host's memory, and of devices that take none of some light operators: what they take to move values is in
+    /// the times of operators.
     pub(crate) fn moved(&self, bytes: u64) -> Option<TransferTimes> {
         let device = self.place.device().filter(|device| !device.provider.is_on_cores())?;
         let one_way = self.one_way(device, bytes)?;
@@ -45,9 +46,9 @@ impl OrtBackend {
     /// Half the time of a run that takes so many bytes there and as many back.
     pub(crate) fn one_way(&self, device: &Device, bytes: u64) -> Option<Duration> {
         let elements = usize::try_from(bytes / 4).ok()?.max(1);
-        let mut mover = device.mover.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut mover = lock(&device.mover);
         let input = Tensor::from_f32([1, elements], vec![0.5; elements]);
-        if mover.as_ref().is_none_or(|(own, _)| *own != elements) {
+        if mover.as_ref().is_none_or(|(size, _)| *size != elements) {
             let mut made = LIGHT.iter().find_map(|light| self.light_session(device, light, elements));
             if let Some(session) = &mut made {
                 (0..WARM_UP).try_for_each(|_| timed(session, &input).map(drop))?;
@@ -90,7 +91,8 @@ mod tests {
     use super::*;
     use crate::Environment;
 
-    /// The device of the plug-in that tests load is the cores, which move nothing; how moves are timed can be seen with it all the same.
+    /// The device of the plug-in that tests load is the cores, which move nothing; how moves are timed can be seen with
+    /// it all the same.
     #[test]
     fn moves_are_timed_by_a_session_that_does_little_else() {
         let Some(library) = std::env::var_os("MILLSTREAM_PLUGIN").filter(|file| std::path::Path::new(file).is_file())

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
 
 use millstream_onnx::{Model, Weight};
 use ort::session::Session;
@@ -10,6 +10,7 @@ use ort::session::builder::{PrepackedWeights, SessionBuilder};
 use ort::value::DynValue;
 
 use crate::convert::{WeightValue, weight_value};
+use crate::lock::lock;
 
 /// Weights that are looked up before those that nobody has are forgotten for the first time.
 const FIRST_SWEEP: usize = 64;
@@ -21,15 +22,15 @@ pub struct KeptWeights {
     pub weights: usize,
     /// Bytes of those that are not the model's own: copies, as of parts along an inner dimension.
     pub copied_bytes: u64,
-    /// Schedules of which some segment is left, and with it the weights in the order that kernels want. ONNX Runtime does not tell their
-    /// size.
+    /// Schedules of which some segment is left, and with it the weights in the order that kernels want. ONNX Runtime
+    /// does not tell their size.
     pub schedules: usize,
 }
 
 /// The weights of one model.
 pub(crate) struct Weights {
     /// Where the model has its weights: addresses, in ascending order.
-    own: Vec<Range<usize>>,
+    of_model: Vec<Range<usize>>,
     shared: Mutex<Shared>,
 }
 
@@ -41,8 +42,8 @@ struct Shared {
     packed: Vec<Weak<PrepackedWeights>>,
 }
 
-/// A weight of the model, or a part of one. The name of a part says which channels it has along which dimension, and must not be taken for
-/// that of a weight.
+/// A weight of the model, or a part of one. The name of a part says which channels it has along which dimension, and
+/// must not be taken for that of a weight.
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct Key {
     name: String,
@@ -59,10 +60,10 @@ pub(crate) struct SharedWeight {
 
 impl Weights {
     pub(crate) fn new(model: &Model) -> Self {
-        let mut own: Vec<Range<usize>> = model.weights().values().map(addresses).collect();
-        own.sort_unstable_by_key(|range| range.start);
+        let mut of_model: Vec<Range<usize>> = model.weights().values().map(addresses).collect();
+        of_model.sort_unstable_by_key(|range| range.start);
         let shared = Shared { weights: HashMap::new(), sweep_at: FIRST_SWEEP, packed: Vec::new() };
-        Self { own, shared: Mutex::new(shared) }
+        Self { of_model, shared: Mutex::new(shared) }
     }
 
     /// The weight that a sub-model calls `name`, made if no session has it.
@@ -75,8 +76,8 @@ impl Weights {
             return Ok(kept);
         }
         let bytes = |is_own: bool| if is_own { 0 } else { weight.data.len() as u64 };
-        // SAFETY: the value stays in this module: it goes to a session in `WeightedSession::commit` alone, which keeps what the value looks at for longer
-        // than the session.
+        // SAFETY: the value stays in this module: it goes to a session in `WeightedSession::commit` alone, which keeps
+        // what the value looks at for longer than the session.
         let (value, viewed, copied_bytes) = match unsafe { weight_value(weight) }? {
             WeightValue::Viewed(value) => (value, Some(weight.clone()), bytes(self.is_own(weight))),
             WeightValue::Copied(value) => (value, None, bytes(false)),
@@ -121,13 +122,13 @@ impl Weights {
     /// Whether the elements are the model's.
     fn is_own(&self, weight: &Weight) -> bool {
         let addresses = addresses(weight);
-        let after = self.own.partition_point(|own| own.start <= addresses.start);
-        let before = after.checked_sub(1).and_then(|before| self.own.get(before));
-        before.is_some_and(|own| addresses.end <= own.end)
+        let after = self.of_model.partition_point(|range| range.start <= addresses.start);
+        let before = after.checked_sub(1).and_then(|before| self.of_model.get(before));
+        before.is_some_and(|range| addresses.end <= range.end)
     }
 
     fn shared(&self) -> MutexGuard<'_, Shared> {
-        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.shared)
     }
 }
 

@@ -8,9 +8,10 @@ use object::read::ReadCache;
 use object::read::elf::{FileHeader, ProgramHeader};
 use object::{Endianness, ReadRef};
 
-/// Says what is wrong with a library that was cut off, as by a full disk: the system maps it all the same and ends the process when it comes
-/// to what is missing. One for other computers the system calls missing, though it is there, and of what is none it does not say so: a page of
-/// a server that had no such file, or what stands for a file that is kept elsewhere. ELF files that are not of 64 bits are left to the system.
+/// Says what is wrong with a library that was cut off, as by a full disk: the system maps it all the same and ends the
+/// process when it comes to what is missing. One for other computers the system calls missing, though it is there, and
+/// of what is none it does not say so: a page of a server that had no such file, or what stands for a file that is kept
+/// elsewhere. ELF files that are not of 64 bits are left to the system.
 pub(crate) fn fault(library: &Path) -> Option<String> {
     let file = File::open(library).ok()?;
     let length = file.metadata().ok().filter(std::fs::Metadata::is_file)?.len();
@@ -26,8 +27,8 @@ pub(crate) fn fault(library: &Path) -> Option<String> {
         return None;
     }
     if let Some(machine) = machine(&data).filter(|&machine| Some(machine) != own_machine()) {
-        let (path, own) = (library.display(), std::env::consts::ARCH);
-        return Some(format!("{path} is for {}, and this program for {own}; fetch the one for {own}", name(machine)));
+        let (path, arch) = (library.display(), std::env::consts::ARCH);
+        return Some(format!("{path} is for {}, and this program for {arch}; fetch the one for {arch}", name(machine)));
     }
     let is_whole = extent(&data).is_some_and(|extent| extent <= length);
     (!is_whole).then(|| format!("{} is not whole: it has {length} bytes; fetch it again", library.display()))
@@ -56,8 +57,8 @@ fn name(machine: u16) -> String {
     }
 }
 
-/// How long a library has to be for all that is mapped of it, and for its table of sections, which comes last; `None` if not even that can
-/// be read.
+/// How long a library has to be for all that is mapped of it, and for its table of sections, which comes last; `None`
+/// if not even that can be read.
 fn extent<'data>(data: impl ReadRef<'data>) -> Option<u64> {
     let header = FileHeader64::<Endianness>::parse(data).ok()?;
     let endian = header.endian().ok()?;
@@ -78,13 +79,13 @@ mod tests {
     #[cfg(target_os = "linux")]
     #[test]
     fn every_part_that_is_missing_is_noticed() {
-        let own = std::fs::read(std::env::current_exe().unwrap()).unwrap();
+        let program = std::fs::read(std::env::current_exe().unwrap()).unwrap();
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("lib.so");
-        std::fs::write(&path, &own).unwrap();
+        std::fs::write(&path, &program).unwrap();
         assert_eq!(fault(&path), None);
-        for kept in [5, 63, 64, 200, own.len() / 3, own.len() - 1] {
-            std::fs::write(&path, &own[..kept]).unwrap();
+        for kept in [5, 63, 64, 200, program.len() / 3, program.len() - 1] {
+            std::fs::write(&path, &program[..kept]).unwrap();
             let fault = fault(&path).unwrap();
             assert!(fault.contains("lib.so is not whole") && fault.contains(&format!("{kept} bytes")), "{fault}");
         }
@@ -93,12 +94,12 @@ mod tests {
     #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
     #[test]
     fn a_library_for_other_computers_is_noticed() {
-        let mut own = std::fs::read(std::env::current_exe().unwrap()).unwrap();
+        let mut program = std::fs::read(std::env::current_exe().unwrap()).unwrap();
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("lib.so");
         for (machine, name) in [(EM_X86_64, "x86_64"), (EM_AARCH64, "aarch64"), (243, "architecture 243")] {
-            own[18..20].copy_from_slice(&machine.to_le_bytes());
-            std::fs::write(&path, &own).unwrap();
+            program[18..20].copy_from_slice(&machine.to_le_bytes());
+            std::fs::write(&path, &program).unwrap();
             let is_own = name == std::env::consts::ARCH;
             assert_eq!(fault(&path).is_none(), is_own);
             assert!(is_own || fault(&path).unwrap().contains(&format!("lib.so is for {name}")));

@@ -1,7 +1,9 @@
-//! Times of operators that a provider computes: what a frame takes as a whole is known, who takes how much of it often is not.
+//! Times of operators that a provider computes: what a frame takes as a whole is known, who takes how much of it often
+//! is not.
 //!
-//! A device may still compute when ONNX Runtime's profile says that a kernel is done, and a provider may run many operators as a kernel of its
-//! own. So the time of a frame is divided: by what the profile says where that explains most of it, else by the work of operators.
+//! A device may still compute when ONNX Runtime's profile says that a kernel is done, and a provider may run many
+//! operators as a kernel of its own. So the time of a frame is divided: by what the profile says where that explains
+//! most of it, else by the work of operators.
 
 use std::time::Duration;
 
@@ -15,7 +17,8 @@ const EXPLAINED: f64 = 0.5;
 /// A byte moved takes about as long as so many multiply-accumulates.
 const MACS_PER_BYTE: u64 = 4;
 
-/// The times of a segment's operators in frames that took `frames`, of which moving their inputs and outputs took `moving`.
+/// The times of a segment's operators in frames that took `frames`, of which moving their inputs and outputs took
+/// `moving`.
 ///
 /// # Errors
 /// What is wrong with the profile.
@@ -33,7 +36,7 @@ pub(crate) fn operator_times(
     let explained: f64 = kernels.seconds.iter().sum();
     if kernels.are_known && explained >= EXPLAINED * seconds.iter().sum::<f64>() {
         let by_kernel = trace::operator_times(profile, graph, operators, warm_up)?;
-        return Ok(by_kernel.into_iter().map(|own| scaled(own, &seconds, &kernels)).collect());
+        return Ok(by_kernel.into_iter().map(|kernel| scaled(kernel, &seconds, &kernels)).collect());
     }
 
     let work = |id: &OperatorId| {
@@ -56,13 +59,13 @@ fn computing(frames: &[Duration], moving: Duration, kernels: &Kernels) -> Vec<f6
 }
 
 /// The times of a kernel, with its part of what no kernel explains.
-fn scaled(own: OperatorTimes, seconds: &[f64], kernels: &Kernels) -> OperatorTimes {
+fn scaled(times: OperatorTimes, seconds: &[f64], kernels: &Kernels) -> OperatorTimes {
     let factor = |place: usize| match (seconds.get(place), kernels.seconds.get(place)) {
         (Some(frame), Some(explained)) if *explained > 0.0 => frame / explained,
         _ => 1.0,
     };
-    let seconds = own.seconds.iter().enumerate().map(|(place, time)| time * factor(place)).collect();
-    OperatorTimes { seconds, ..own }
+    let seconds = times.seconds.iter().enumerate().map(|(place, time)| time * factor(place)).collect();
+    OperatorTimes { seconds, ..times }
 }
 
 #[cfg(test)]
@@ -100,8 +103,8 @@ mod tests {
         let moving = Duration::from_micros(moving_us);
         // The first frame warms up.
         let made = operator_times(&profile(kernels, 2), model.graph(), &whole, 1, &frames, moving).unwrap();
-        assert_eq!(made.iter().map(|own| own.operators.len()).sum::<usize>(), 2);
-        made.iter().map(|own| (own.seconds[0] * 1e6).round()).collect()
+        assert_eq!(made.iter().map(|kernel| kernel.operators.len()).sum::<usize>(), 2);
+        made.iter().map(|kernel| (kernel.seconds[0] * 1e6).round()).collect()
     }
 
     #[test]

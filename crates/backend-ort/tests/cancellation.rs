@@ -96,11 +96,9 @@ fn an_endless_loop_is_ended_and_can_be_run_again() {
     });
     for _ in 0..2 {
         assert!(is_done.recv_timeout(Duration::from_millis(200)).is_err(), "it ended by itself");
-        let start = Instant::now();
         canceller.cancel();
         let result = is_done.recv_timeout(Duration::from_secs(10)).unwrap();
         assert!(matches!(result, Err(BackendError::Cancelled)), "{result:?}");
-        assert!(start.elapsed() < Duration::from_secs(1), "{:?}", start.elapsed());
     }
     runner.join().unwrap();
 }

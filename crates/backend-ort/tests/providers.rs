@@ -1,6 +1,7 @@
-//! Execution providers: what a plug-in takes is computed by it, and what can't be used is told with the engine and a remedy.
+//! Execution providers: what a plug-in takes is computed by it, and what can't be used is told with the engine and a
+//! remedy.
 
-#![allow(clippy::unwrap_used, clippy::panic, clippy::print_stderr, reason = "a test fails by panicking")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -11,6 +12,7 @@ use millstream_backend_ort::{Environment, OrtBackend};
 use millstream_board::{EngineLabel, Processor, Provider, ProviderName};
 use millstream_graph::OperatorId;
 use millstream_onnx::{Attributes, Model, ModelBuilder, Weight};
+use millstream_test_support::not_tested;
 
 fn provider(name: &str, library: Option<&Path>) -> Provider {
     Provider {
@@ -22,11 +24,12 @@ fn provider(name: &str, library: Option<&Path>) -> Provider {
     }
 }
 
-/// The plug-in that set-up fetches where there is one for the machine. It computes on cores, and stands for a device here.
+/// The plug-in that set-up fetches where there is one for the machine. It computes on cores, and stands for a device
+/// here.
 fn plugin() -> Option<Provider> {
     let library = std::env::var_os("MILLSTREAM_PLUGIN").map(PathBuf::from).filter(|file| file.is_file());
     if library.is_none() {
-        eprintln!("there is no plug-in here: run through `cargo xtask test` on Linux and x86-64");
+        not_tested("PLUGIN", "there is no plug-in here: run through `cargo xtask test` on Linux and x86-64");
     }
     Some(provider("cpu_ep", Some(&library?)))
 }
@@ -96,9 +99,9 @@ fn a_device_gives_the_results_of_cores() {
     let environment = environment();
     let device = OrtBackend::on_device(&environment, Arc::clone(&model), &plugin, "N").unwrap();
     let cores = OrtBackend::new(&environment, Arc::clone(&model));
-    let own = segment(&model, &["convolution", "activation"]);
+    let both = segment(&model, &["convolution", "activation"]);
     let run = |backend: &OrtBackend, processor: &Processor| {
-        let mut prepared = backend.prepare(&own, processor).unwrap();
+        let mut prepared = backend.prepare(&both, processor).unwrap();
         let mut written = vec![0; 4 * 256];
         prepared.run_into(&[image()], &mut written).unwrap();
         let made = prepared.run(&[image()]).unwrap().remove(0);
@@ -128,7 +131,7 @@ fn results_that_a_segment_needs_itself_are_handed_out() {
     assert_eq!(made.len(), 2);
     made.iter().zip(&expected).for_each(|(made, expected)| close(made, expected));
     let times = backend.trace(&whole, &device, &[image()], &mut |_| false).unwrap();
-    assert_eq!(times.iter().map(|own| own.operators.len()).sum::<usize>(), 2);
+    assert_eq!(times.iter().map(|kernel| kernel.operators.len()).sum::<usize>(), 2);
 }
 
 #[test]
@@ -170,16 +173,16 @@ fn times_of_a_device_cover_all_operators() {
     let Some(plugin) = plugin() else { return };
     let model = model();
     let backend = OrtBackend::on_device(&environment(), Arc::clone(&model), &plugin, "N").unwrap();
-    let (own, device) = (segment(&model, &["convolution", "activation"]), Processor::accelerator("N"));
+    let (both, device) = (segment(&model, &["convolution", "activation"]), Processor::accelerator("N"));
     let mut frames = 0;
-    let times = backend.trace(&own, &device, &[image()], &mut |_| {
+    let times = backend.trace(&both, &device, &[image()], &mut |_| {
         frames += 1;
         frames < 4
     });
     let times = times.unwrap();
-    let covered: Vec<OperatorId> = times.iter().flat_map(|own| own.operators.clone()).collect();
-    assert_eq!(covered, own.operators);
-    assert!(times.iter().all(|own| own.seconds.len() == 4 && own.seconds.iter().all(|time| *time > 0.0)));
+    let covered: Vec<OperatorId> = times.iter().flat_map(|kernel| kernel.operators.clone()).collect();
+    assert_eq!(covered, both.operators);
+    assert!(times.iter().all(|kernel| kernel.seconds.len() == 4 && kernel.seconds.iter().all(|time| *time > 0.0)));
     // Its device is the cores, whose memory is the host's.
     assert_eq!(backend.transfer_times(&device, 4096).unwrap(), None);
 }
@@ -235,10 +238,10 @@ fn libraries_that_are_no_plug_ins_are_told() {
     std::fs::write(&text, "not a library").unwrap();
     let expected = if cfg!(target_os = "linux") { "text.so is no library" } else { "text.so is no plug-in" };
     says(&refusal(&provider("cpu_ep", Some(&text))), &[expected]);
-    let own = PathBuf::from(std::env::var_os("ORT_DYLIB_PATH").unwrap());
-    says(&refusal(&provider("cpu_ep", Some(&own))), &["is no plug-in that this ONNX Runtime can use"]);
+    let main_library = PathBuf::from(std::env::var_os("ORT_DYLIB_PATH").unwrap());
+    says(&refusal(&provider("cpu_ep", Some(&main_library))), &["is no plug-in that this ONNX Runtime can use"]);
     let half = folder.path().join("half.so");
-    let bytes = std::fs::read(own).unwrap();
+    let bytes = std::fs::read(main_library).unwrap();
     std::fs::write(&half, &bytes[..bytes.len() / 2]).unwrap();
     says(&refusal(&provider("cpu_ep", Some(&half))), &["half.so is not whole"]);
 }

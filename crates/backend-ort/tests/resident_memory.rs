@@ -1,4 +1,5 @@
-//! The memory of a process whose schedules are replaced again and again. The only test of its process: others would be counted too.
+//! The memory of a process whose schedules are replaced again and again. The only test of its process: others would be
+//! counted too.
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]

@@ -35,7 +35,8 @@ fn run(backend: &OrtBackend, segment: &Segment, inputs: &[Tensor]) -> Tensor {
     made.remove(0)
 }
 
-/// Whether the results are the same but for the last bits: for maps of other sizes, the engine may add in another order.
+/// Whether the results are the same but for the last bits: for maps of other sizes, the engine may add in another
+/// order.
 fn agree(made: &[u8], expected: &[f32], what: &str) {
     let largest = expected.iter().map(|one| one.abs()).fold(0.0, f32::max);
     let made = made.chunks_exact(4).map(|bytes| f32::from_ne_bytes(bytes.try_into().unwrap()));

@@ -60,7 +60,7 @@ fn refuses(prepared: &mut dyn PreparedSegment, inputs: &[Tensor], room: usize) -
 /// There is no telling which of several results is meant.
 fn several_results(subject: &Subject) -> Result<(), String> {
     let case = golden::all().into_iter().find(|case| case.expected.len() == 2).ok_or("there is no such case")?;
-    let rig = Rig::of(subject, &rig::own(case.model)?)?;
+    let rig = Rig::of(subject, &rig::of_suite(case.model)?)?;
     let segment = Segment::whole(rig.graph());
     refuses(&mut *rig.prepare(&segment)?, &case.frame, 8).map_err(failed("two results written as one"))
 }

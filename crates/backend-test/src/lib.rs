@@ -1,7 +1,7 @@
 //! The conformance suite that every backend instantiates.
 //!
-//! A backend's test says how to open it, as a [`Subject`]; [`conformance!`] makes a test of every [`Point`]. Adding a backend is one
-//! crate, a subject and one line:
+//! A backend's test says how to open it, as a [`Subject`]; [`conformance!`] makes a test of every [`Point`]. Adding a
+//! backend is one crate, a subject and one line:
 //!
 //! ```
 //! use std::sync::Arc;
@@ -26,14 +26,16 @@
 //! # }
 //! ```
 //!
-//! What counts as right does not come from the backend under test: small cases have results computed by hand, and a subject may name
-//! another backend to compare with. Without one, networks are compared with themselves, divided in different ways.
+//! What counts as right does not come from the backend under test: small cases have results computed by hand, and a
+//! subject may name another backend to compare with. Without one, networks are compared with themselves, divided in
+//! different ways.
 //!
-//! On a device that is emulated, whole networks take minutes. A [`slow`](Subject::slow) subject runs the networks that it names as a
-//! whole, and of every network each distinct operator once: those of much work with a part of their channels.
+//! On a device that is emulated, whole networks take minutes. A [`slow`](Subject::slow) subject runs the networks that
+//! it names as a whole, and of every network each distinct operator once: those of much work with a part of their
+//! channels.
 //!
-//! Invariants: no point knows a particular backend; a point fails with what is wrong, it does not panic; every point fails for some
-//! faulty backend of this crate's own tests.
+//! Invariants: no point knows a particular backend; a point fails with what is wrong, it does not panic; every point
+//! fails for some faulty backend of this crate's own tests.
 
 mod concurrency;
 mod destination;

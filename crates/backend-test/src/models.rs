@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use millstream_onnx::{Attributes, Model, ModelBuilder, Weight};
 
-use crate::rig::own;
+use crate::rig::of_suite;
 use crate::tensors::floats;
 
 /// A weight of made-up numbers.
@@ -30,5 +30,5 @@ pub(crate) fn small() -> Result<Arc<Model>, String> {
     let (matrix, bias) = (weight(&mut builder, &[10, 5], 5), weight(&mut builder, &[5], 6));
     let result = builder.node("Gemm", &[&row, &matrix, &bias]);
     builder.output(&result);
-    own(builder.build())
+    of_suite(builder.build())
 }

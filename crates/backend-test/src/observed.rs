@@ -50,8 +50,8 @@ fn trace(
     let traced: Vec<_> = times.iter().flat_map(|times| times.operators.iter().copied()).collect();
     let distinct: BTreeSet<_> = traced.iter().copied().collect();
     if traced.len() != distinct.len() || distinct != segment.operators.iter().copied().collect() {
-        let (own, all) = (traced.len(), segment.operators.len());
-        return Err(format!("{}: the trace has {own} operators, the segment {all}", graph.name()));
+        let (covered, all) = (traced.len(), segment.operators.len());
+        return Err(format!("{}: the trace has {covered} operators, the segment {all}", graph.name()));
     }
     if seconds.len() != frames {
         return Err(format!("the trace ran {} frames, not {frames}", seconds.len()));

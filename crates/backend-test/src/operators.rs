@@ -7,8 +7,8 @@ use crate::Subject;
 use crate::rig::{Rig, description, failed};
 use crate::tensors::{agree_in_steps, inputs_of};
 
-/// Runs the operators of a network that are new, each by what it is. Without a reference there is nothing to compare them with: then whole
-/// networks have to do.
+/// Runs the operators of a network that are new, each by what it is. Without a reference there is nothing to compare
+/// them with: then whole networks have to do.
 pub(crate) fn check(
     subject: &Subject,
     rig: &Rig,
@@ -45,6 +45,6 @@ fn affordable(graph: &Graph, id: OperatorId, most_macs: Option<u64>) -> Segment 
         return Segment::new(graph, vec![id]);
     };
     let pieces = units.channels / units.unit;
-    let own = (pieces as u64 * most / macs).max(1) as usize * units.unit;
-    Segment::part(graph, vec![id], units.channels - own..units.channels)
+    let channels = (pieces as u64 * most / macs).max(1) as usize * units.unit;
+    Segment::part(graph, vec![id], units.channels - channels..units.channels)
 }

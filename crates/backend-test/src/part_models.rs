@@ -6,9 +6,10 @@ use millstream_graph::DataType;
 use millstream_onnx::{Attributes, Model, ModelBuilder, Weight};
 
 use crate::models::weight;
-use crate::rig::own;
+use crate::rig::of_suite;
 
-/// A grouped convolution whose groups make several channels, constants that differ by channel, and a matrix product with a bias.
+/// A grouped convolution whose groups make several channels, constants that differ by channel, and a matrix product
+/// with a bias.
 pub(crate) fn groups() -> Result<Arc<Model>, String> {
     let mut builder = ModelBuilder::new("groups");
     let image = builder.input("image", [1, 6, 5, 5]);
@@ -22,7 +23,7 @@ pub(crate) fn groups() -> Result<Arc<Model>, String> {
     let product = builder.node("MatMul", &[&flat, &matrix]);
     let sum = builder.node("Add", &[&product, &offset]);
     builder.output(&sum);
-    own(builder.build())
+    of_suite(builder.build())
 }
 
 /// A convolution, normalised and activated; a depthwise one; pooling; and normalisation over neighbouring channels.
@@ -43,7 +44,7 @@ pub(crate) fn maps() -> Result<Arc<Model>, String> {
     let map = builder.node_with("MaxPool", &[&map], Attributes::new().ints("kernel_shape", &[2; 2]));
     let map = builder.node("GlobalAveragePool", &[&map]);
     builder.output(&map);
-    own(builder.build())
+    of_suite(builder.build())
 }
 
 /// A function with a parameter by channel; weights that come first, turned or not, with a bias as a column.
@@ -62,7 +63,7 @@ pub(crate) fn weights_first() -> Result<Arc<Model>, String> {
     for result in [&map, &product, &sum] {
         builder.output(result);
     }
-    own(builder.build())
+    of_suite(builder.build())
 }
 
 /// Products of quantised values, whose scales and zero points are divided with them.
@@ -89,5 +90,5 @@ pub(crate) fn quantised() -> Result<Arc<Model>, String> {
     for result in [&sums, &linear] {
         builder.output(result);
     }
-    own(builder.build())
+    of_suite(builder.build())
 }

@@ -72,7 +72,8 @@ impl Point {
     }
 }
 
-/// Makes a test of every point of the suite. The expression gives the [`Subject`], or `None` where there is nothing to test.
+/// Makes a test of every point of the suite. The expression gives the [`Subject`], or `None` where there is nothing to
+/// test.
 #[macro_export]
 macro_rules! conformance {
     ($subject:expr) => {

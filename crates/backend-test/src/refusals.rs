@@ -3,12 +3,12 @@
 use millstream_backend::{BackendError, Segment};
 use millstream_board::Processor;
 
-use crate::rig::{Rig, description, failed, own};
+use crate::rig::{Rig, description, failed, of_suite};
 use crate::{Subject, golden, models};
 
 pub(crate) fn check(subject: &Subject) -> Result<(), String> {
     for case in golden::all() {
-        let rig = Rig::of(subject, &own(case.model)?)?;
+        let rig = Rig::of(subject, &of_suite(case.model)?)?;
         for id in rig.graph().operator_ids() {
             let segment = Segment::new(rig.graph(), vec![id]);
             agrees(&rig, &segment, &rig.processor).map_err(failed(case.name))?;

@@ -74,7 +74,7 @@ pub(crate) fn description(graph: &Graph, segment: &Segment) -> String {
 }
 
 /// A model of the suite itself.
-pub(crate) fn own(model: Result<Model, OnnxError>) -> Result<Arc<Model>, String> {
+pub(crate) fn of_suite(model: Result<Model, OnnxError>) -> Result<Arc<Model>, String> {
     model.map(Arc::new).map_err(failed("a model of the suite"))
 }
 

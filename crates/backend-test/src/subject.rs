@@ -50,8 +50,8 @@ pub(crate) struct Slow {
 }
 
 impl Subject {
-    /// A backend that runs on `processor` and must refuse `foreign`. It must support every operator of the suite, agrees to a
-    /// ten-thousandth, and is compared with known values and with itself.
+    /// A backend that runs on `processor` and must refuse `foreign`. It must support every operator of the suite,
+    /// agrees to a ten-thousandth, and is compared with known values and with itself.
     pub fn new(
         processor: Processor,
         foreign: Processor,
@@ -108,16 +108,17 @@ impl Subject {
         self
     }
 
-    /// The largest difference of an element of one operator's result, relative to the result's largest element. Whole networks, where
-    /// differences add up, may differ ten times as much.
+    /// The largest difference of an element of one operator's result, relative to the result's largest element. Whole
+    /// networks, where differences add up, may differ ten times as much.
     #[must_use]
     pub fn tolerance(mut self, tolerance: f32) -> Self {
         self.tolerance = tolerance;
         self
     }
 
-    /// Lets it round halves otherwise than the reference when it quantises: an operator's results of 8 bits may differ by one step. Whole
-    /// quantised networks, along which steps add up to anything, are then compared with themselves only.
+    /// Lets it round halves otherwise than the reference when it quantises: an operator's results of 8 bits may differ
+    /// by one step. Whole quantised networks, along which steps add up to anything, are then compared with themselves
+    /// only.
     #[must_use]
     pub fn rounding_otherwise(mut self) -> Self {
         self.steps = 1;
@@ -131,8 +132,8 @@ impl Subject {
         self
     }
 
-    /// Runs only these networks as a whole, and of operators with more than so many multiply-accumulates only a part: for devices
-    /// that are emulated.
+    /// Runs only these networks as a whole, and of operators with more than so many multiply-accumulates only a part:
+    /// for devices that are emulated.
     #[must_use]
     pub fn slow(mut self, whole: impl IntoIterator<Item = &'static str>, most_macs: u64) -> Self {
         self.slow = Some(Slow { whole: whole.into_iter().collect(), most_macs });

@@ -10,7 +10,8 @@ pub(crate) fn floats(count: u64, seed: u64) -> Vec<f32> {
     (0..count).map(|index| ((index * step + seed * 11) % 101) as f32 / 50.0 - 1.0).collect()
 }
 
-/// A made-up tensor for a value. Integers may stand for positions in tables of any size, so that 64-bit ones are 0 and 1.
+/// A made-up tensor for a value. Integers may stand for positions in tables of any size, so that 64-bit ones are 0
+/// and 1.
 pub(crate) fn made_up(graph: &Graph, id: ValueId, seed: u64) -> Result<Tensor, String> {
     let value = graph.value(id);
     let (Some(data_type), Some(shape)) = (value.data_type, value.shape.clone()) else {
@@ -53,7 +54,8 @@ fn elements(bytes: &[u8]) -> Vec<f32> {
     bytes.as_chunks().0.iter().map(|&bytes| f32::from_ne_bytes(bytes)).collect()
 }
 
-/// Whether two lists of tensors are alike. Floats may differ by `tolerance` of the largest expected one, everything else must be equal.
+/// Whether two lists of tensors are alike. Floats may differ by `tolerance` of the largest expected one, everything
+/// else must be equal.
 pub(crate) fn agree(found: &[Tensor], expected: &[Tensor], tolerance: f32) -> Result<(), String> {
     agree_in_steps(found, expected, tolerance, 0)
 }
@@ -73,29 +75,37 @@ fn agree_one(found: &Tensor, expected: &Tensor, tolerance: f32, steps: u8) -> Re
     if found.description() != expected.description() {
         return Err(format!("it is {}, not {}", found.description(), expected.description()));
     }
-    let (Some(own), Some(other)) = (found.bytes(), expected.bytes()) else {
+    let (Some(found_bytes), Some(expected_bytes)) = (found.bytes(), expected.bytes()) else {
         return Err("its elements are not in host memory".to_owned());
     };
-    if own.len() != other.len() {
-        return Err(format!("it has {} bytes, not {}", own.len(), other.len()));
+    if found_bytes.len() != expected_bytes.len() {
+        return Err(format!("it has {} bytes, not {}", found_bytes.len(), expected_bytes.len()));
     }
-    if found.data_type() != DataType::F32 {
-        let is_close = |own: u8, other: u8| match found.data_type() {
-            DataType::U8 => own.abs_diff(other) <= steps,
-            DataType::I8 => own.cast_signed().abs_diff(other.cast_signed()) <= steps,
-            _ => own == other,
-        };
-        let place = own.iter().zip(other).position(|(&own, &other)| !is_close(own, other));
-        return place.map_or(Ok(()), |place| Err(format!("byte {place} is {}, not {}", own[place], other[place])));
+
+    match found.data_type() {
+        DataType::F32 => floats_agree(&elements(found_bytes), &elements(expected_bytes), tolerance),
+        data_type => bytes_agree(found_bytes, expected_bytes, data_type, steps),
     }
-    let (own, other) = (elements(own), elements(other));
-    let finite = other.iter().filter(|value| value.is_finite());
+}
+
+/// Whether all differ by at most `tolerance` of the largest finite one that was expected.
+fn floats_agree(found: &[f32], expected: &[f32], tolerance: f32) -> Result<(), String> {
+    let finite = expected.iter().filter(|value| value.is_finite());
     let scale = finite.fold(1e-6_f32, |largest, value| largest.max(value.abs()));
-    let is_close = |own: f32, other: f32| {
-        own == other || own.is_nan() && other.is_nan() || (own - other).abs() <= tolerance * scale
+    let is_close = |a: f32, b: f32| a == b || a.is_nan() && b.is_nan() || (a - b).abs() <= tolerance * scale;
+    let place = found.iter().zip(expected).position(|(&a, &b)| !is_close(a, b));
+    place.map_or(Ok(()), |place| Err(format!("element {place} is {}, not {}", found[place], expected[place])))
+}
+
+/// Whether integers of 8 bits differ by at most `steps`; elements of other types have to be the same.
+fn bytes_agree(found: &[u8], expected: &[u8], data_type: DataType, steps: u8) -> Result<(), String> {
+    let is_close = |a: u8, b: u8| match data_type {
+        DataType::U8 => a.abs_diff(b) <= steps,
+        DataType::I8 => a.cast_signed().abs_diff(b.cast_signed()) <= steps,
+        _ => a == b,
     };
-    let place = own.iter().zip(&other).position(|(&own, &other)| !is_close(own, other));
-    place.map_or(Ok(()), |place| Err(format!("element {place} is {}, not {}", own[place], other[place])))
+    let place = found.iter().zip(expected).position(|(&a, &b)| !is_close(a, b));
+    place.map_or(Ok(()), |place| Err(format!("byte {place} is {}, not {}", found[place], expected[place])))
 }
 
 /// Parts joined along a dimension.

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use millstream_onnx::{Attributes, Model, ModelBuilder, Weight};
 
 use crate::models::weight;
-use crate::rig::own;
+use crate::rig::of_suite;
 
-/// Windows with uneven padding, gaps, strides and rounded-up ends; a constant of its own for every row; joining, adding up and enlarging.
+/// Windows with uneven padding, gaps, strides and rounded-up ends; a constant of its own for every row; joining, adding
+/// up and enlarging.
 pub(crate) fn maps() -> Result<Arc<Model>, String> {
     let mut builder = ModelBuilder::new("maps in rows");
     let image = builder.input("image", [2, 3, 23, 11]);
@@ -52,7 +53,7 @@ pub(crate) fn maps() -> Result<Arc<Model>, String> {
     let attributes = Attributes::new().ints("kernel_shape", &[3; 2]).ints("strides", &[4; 2]).int("ceil_mode", 1);
     let map = builder.node_with("AveragePool", &[&map], attributes);
     builder.output(&map);
-    own(builder.build())
+    of_suite(builder.build())
 }
 
 /// What a transformer does to every token by itself.
@@ -74,7 +75,7 @@ pub(crate) fn sequences() -> Result<Arc<Model>, String> {
     let sum = builder.node("Add", &[&back, &sum]);
     let result = builder.node_with("Softmax", &[&sum], Attributes::new().int("axis", -1));
     builder.output(&result);
-    own(builder.build())
+    of_suite(builder.build())
 }
 
 /// A window along one dimension only.
@@ -94,5 +95,5 @@ pub(crate) fn lines() -> Result<Arc<Model>, String> {
     let line = builder.node_with("Resize", &[&line, "", &scales], attributes);
     let line = builder.node("Abs", &[&line]);
     builder.output(&line);
-    own(builder.build())
+    of_suite(builder.build())
 }

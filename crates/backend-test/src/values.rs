@@ -5,7 +5,7 @@ use std::sync::Arc;
 use millstream_backend::Segment;
 use millstream_graph::OperatorId;
 
-use crate::rig::{Rig, failed, own};
+use crate::rig::{Rig, failed, of_suite};
 use crate::tensors::agree;
 use crate::{Subject, golden};
 
@@ -13,7 +13,7 @@ pub(crate) fn check(subject: &Subject) -> Result<(), String> {
     let mut count = 0;
     for case in golden::all() {
         let failed = failed::<String>(case.name);
-        let model = own(case.model)?;
+        let model = of_suite(case.model)?;
         let rig = Rig::of(subject, &model)?;
         let refused: Vec<OperatorId> = rig.graph().operator_ids().filter(|&id| !rig.supports(id)).collect();
         if let Some(&id) = refused.iter().find(|&&id| !(subject.may_refuse)(&model, id)) {

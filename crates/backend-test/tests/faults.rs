@@ -12,10 +12,11 @@ use std::time::Duration;
 use millstream_backend_test::{Losable, Point, Subject};
 use millstream_board::Processor;
 
-use crate::plain::{Fault, Plain, own};
+use crate::plain::{Fault, Plain, first_core};
 
 fn subject(fault: Fault) -> Subject {
-    let subject = Subject::new(own(), Processor::accelerator("G"), move |model| Ok(Box::new(Plain::new(model, fault))));
+    let subject =
+        Subject::new(first_core(), Processor::accelerator("G"), move |model| Ok(Box::new(Plain::new(model, fault))));
     let losable = move |model: &_| {
         let backend = Box::new(Plain::new(model, fault));
         let is_lost = Arc::clone(&backend.is_lost);
@@ -82,12 +83,13 @@ fn every_point_catches_something() {
     assert_eq!(catching, Point::ALL.iter().map(|point| format!("{point:?}")).collect());
 }
 
-/// A fault that is the same however a network is divided: only another backend shows it, with whole networks and with single operators.
+/// A fault that is the same however a network is divided: only another backend shows it, with whole networks and with
+/// single operators.
 #[test]
 fn the_reference_shows_what_is_wrong_everywhere() {
     let subject = |fault| {
         let subject = subject(fault).slow(["mobilenet-v2"], 1_000_000);
-        subject.compared_with(own(), |model| Ok(Box::new(Plain::new(model, Fault::None))))
+        subject.compared_with(first_core(), |model| Ok(Box::new(Plain::new(model, Fault::None))))
     };
     assert_eq!(Point::Networks.check(&subject(Fault::None)), Ok(()));
     let caught = Point::Networks.check(&subject(Fault::IgnoresPadding)).unwrap_err();
@@ -101,7 +103,7 @@ fn the_reference_shows_what_is_wrong_everywhere() {
 fn a_backend_that_does_not_open_fails_every_point_but_one() {
     let closed = || {
         let unavailable = || millstream_backend::BackendError::failed("there is no such device");
-        Subject::new(own(), Processor::accelerator("G"), move |_| Err(unavailable())).networks(["tiny-darknet"])
+        Subject::new(first_core(), Processor::accelerator("G"), move |_| Err(unavailable())).networks(["tiny-darknet"])
     };
     for point in Point::ALL {
         // What can't lose its device has nothing to show.

@@ -1,6 +1,6 @@
-//! Convolutions shared by the CPU and the GPU at hand, layer by layer as in co-scheduling's table 3: accelerator only, CPU only, and
-//! both with the division of equation 12 and with the exact one, predicted and measured, and how long either side waits for the
-//! other (table 5).
+//! Convolutions shared by the CPU and the GPU at hand, layer by layer as in co-scheduling's table 3: accelerator only,
+//! CPU only, and both with the division of equation 12 and with the exact one, predicted and measured, and how long
+//! either side waits for the other (table 5).
 
 #![allow(missing_docs, clippy::print_stdout, reason = "a benchmark prints")]
 

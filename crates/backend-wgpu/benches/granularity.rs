@@ -1,5 +1,6 @@
-//! Thread granularity, layer by layer: the time of each convolution of GoogLeNet and SqueezeNet with every granularity, what the
-//! fitted model chooses, what is best, and what the choice loses (thread granularity, tables 2 and 3: 0.6 to 5.9 % of a network).
+//! Thread granularity, layer by layer: the time of each convolution of GoogLeNet and SqueezeNet with every granularity,
+//! what the fitted model chooses, what is best, and what the choice loses (thread granularity, tables 2 and 3: 0.6 to
+//! 5.9 % of a network).
 
 #![allow(missing_docs, clippy::print_stdout, reason = "a benchmark prints")]
 

@@ -1,5 +1,5 @@
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Weak};
 
 use millstream_backend::BackendError;
 use millstream_onnx::Model;
@@ -7,12 +7,13 @@ use wgpu::{Buffer, BufferUsages, ComputePipeline};
 
 use crate::WorkChoice;
 use crate::gpu::Gpu;
+use crate::lock::lock;
 use crate::shaders::Shader;
 
 /// Frames of a trace that only settle memory and caches.
 pub(crate) const WARM_UP_FRAMES: usize = 2;
-/// So many shaders and names of constants are kept before those that no segment has are looked for. A shader takes a while to compile, so
-/// that those of a segment are worth keeping for the next one.
+/// So many shaders and names of constants are kept before those that no segment has are looked for. A shader takes a
+/// while to compile, so that those of a segment are worth keeping for the next one.
 const MOST_UNUSED: usize = 512;
 
 /// A graphics device as a [`Backend`](millstream_backend::Backend) for one model.
@@ -41,24 +42,24 @@ impl WgpuBackend {
 
     /// Sets how the work of convolutions in segments that are prepared from now on is divided among threads.
     pub fn choose_work(&self, choice: WorkChoice) {
-        *self.choice.lock().unwrap_or_else(PoisonError::into_inner) = choice;
+        *lock(&self.choice) = choice;
     }
 
     /// How the work of convolutions is divided among threads.
     pub fn work_choice(&self) -> WorkChoice {
-        self.choice.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        lock(&self.choice).clone()
     }
 
     /// How many constants segments have on the device, with all their bytes.
     pub fn kept_constants(&self) -> (usize, u64) {
-        let constants = self.constants.lock().unwrap_or_else(PoisonError::into_inner);
+        let constants = lock(&self.constants);
         let kept = constants.values().filter_map(Weak::upgrade);
         kept.fold((0, 0), |(count, bytes), buffer| (count + 1, bytes + buffer.size()))
     }
 
     /// The buffer of a constant.
     pub(crate) fn constant(&self, name: &str, elements: &[f32]) -> Result<Arc<Buffer>, BackendError> {
-        let mut constants = self.constants.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut constants = lock(&self.constants);
         if let Some(buffer) = constants.get(name).and_then(Weak::upgrade) {
             return Ok(buffer);
         }
@@ -75,7 +76,7 @@ impl WgpuBackend {
 
     /// The pipeline of a shader.
     pub(crate) fn pipeline(&self, shader: &Shader) -> Result<Arc<ComputePipeline>, BackendError> {
-        let mut pipelines = self.pipelines.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut pipelines = lock(&self.pipelines);
         if let Some(pipeline) = pipelines.get(&shader.text) {
             return Ok(Arc::clone(pipeline));
         }

@@ -117,6 +117,7 @@ fn neighbours(outputs: u32) -> String {
     for k in 0..outputs {
         let _ = writeln!(body, "var a{k} = x2[oc];");
     }
+
     body.push_str(
         "for (var c = 0u; c < CPG; c++) { for (var ky = 0u; ky < KH; ky++) {\n\
          let iy = tap(oy, ky, SH, DH, PH, H);\nif (iy == H) { continue; }\n\
@@ -129,6 +130,7 @@ fn neighbours(outputs: u32) -> String {
             "{{ let ix = tap(ox + {k}u, kx, SW, DW, PW, W); if (ix < W) {{ a{k} += w * x0[row + ix]; }} }}"
         );
     }
+
     body.push_str("} } }\nlet to = ((n * OC + oc) * OH + oy) * OW + ox;\n");
     for k in 0..outputs {
         let _ = writeln!(body, "if (ox + {k}u < OW) {{ y[to + {k}u] = act(a{k}); }}");

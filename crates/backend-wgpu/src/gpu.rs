@@ -1,12 +1,14 @@
 //! A graphics device.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use millstream_backend::BackendError;
 use millstream_board::{Accelerator, AcceleratorKind};
 use wgpu::{Buffer, BufferUsages, DeviceType, PollError, PollType};
+
+use crate::lock::lock;
 
 /// What errors call this backend.
 pub(crate) const NAME: &str = "wgpu";
@@ -15,9 +17,9 @@ pub(crate) const NAME: &str = "wgpu";
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct GpuOptions {
-    /// How long the device may take for a frame, or for a transfer. A device that takes longer counts as lost: it may be stuck, and what
-    /// is submitted later waits behind what it is stuck in. A minute, unless told otherwise: drivers of real devices give up after
-    /// seconds, emulated ones take seconds for a frame of a large network.
+    /// How long the device may take for a frame, or for a transfer. A device that takes longer counts as lost: it may
+    /// be stuck, and what is submitted later waits behind what it is stuck in. A minute, unless told otherwise: drivers
+    /// of real devices give up after seconds, emulated ones take seconds for a frame of a large network.
     pub longest_wait: Duration,
 }
 
@@ -52,8 +54,8 @@ fn adapters() -> Vec<wgpu::Adapter> {
     pollster::block_on(instance().enumerate_adapters(wgpu::Backends::all()))
 }
 
-/// The graphics devices of this machine as accelerators of a board: `G`, `G2` and so on. Devices that the CPU's own cores emulate
-/// come last, and only if `with_software`. No device, or no graphics library at all, is an empty list.
+/// The graphics devices of this machine as accelerators of a board: `G`, `G2` and so on. Devices that the CPU's own
+/// cores emulate come last, and only if `with_software`. No device, or no graphics library at all, is an empty list.
 pub fn detect(with_software: bool) -> Vec<Accelerator> {
     let mut found: Vec<(AcceleratorKind, String, Option<u64>)> = Vec::new();
     for adapter in adapters() {
@@ -137,12 +139,12 @@ impl Gpu {
         let lost = Arc::clone(&is_lost);
         let reason = Arc::clone(&trouble);
         device.set_device_lost_callback(move |_, detail| {
-            reason.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(detail);
+            lock(&reason).get_or_insert(detail);
             lost.store(true, Ordering::SeqCst);
         });
         let noted = Arc::clone(&trouble);
         device.on_uncaptured_error(Arc::new(move |error: wgpu::Error| {
-            noted.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error.to_string());
+            lock(&noted).get_or_insert(error.to_string());
         }));
 
         let has_ticks = features.contains(wgpu::Features::TIMESTAMP_QUERY);
@@ -195,7 +197,7 @@ impl Opened {
             PollError::Timeout => format!("it was not done after {:?}", self.longest_wait),
             other => format!("waiting for it: {other}"),
         };
-        self.trouble.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_with(|| detail.clone());
+        lock(&self.trouble).get_or_insert_with(|| detail.clone());
         if !self.is_lost.swap(true, Ordering::SeqCst) {
             // The library waits without a limit for what was submitted when the last of these goes: they stay.
             std::mem::forget((self.device.clone(), self.queue.clone()));
@@ -206,7 +208,7 @@ impl Opened {
     /// Whether the device is there and nothing went wrong.
     pub(crate) fn check(&self) -> Result<(), BackendError> {
         let is_lost = self.is_lost.load(Ordering::SeqCst);
-        let mut trouble = self.trouble.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut trouble = lock(&self.trouble);
         match (is_lost, trouble.as_ref()) {
             (true, detail) => Err(self.lost(detail.cloned().unwrap_or_default())),
             (false, Some(_)) => Err(BackendError::failed(trouble.take().unwrap_or_default())),

@@ -1,11 +1,10 @@
 //! The GPU backend: compute shaders with thread granularity, and explicit transfers.
 //!
-//! A segment becomes a list of compute shaders over buffers of the device, with the sizes of the layers written into them;
-//! normalisation and activation run with the convolution before them. A frame is uploaded, computed and downloaded. How many outputs a
-//! thread of a convolution computes, and which, is a [`WorkChoice`]:
-//! fixed, or by a convolution's amount of work.
-//! Operators that the device can't run are not supported, and [`Backend::supports`](millstream_backend::Backend::supports) says
-//! so beforehand.
+//! A segment becomes a list of compute shaders over buffers of the device, with the sizes of the layers written into
+//! them; normalisation and activation run with the convolution before them. A frame is uploaded, computed and
+//! downloaded. How many outputs a thread of a convolution computes, and which, is a [`WorkChoice`]: fixed, or by a
+//! convolution's amount of work. Operators that the device can't run are not supported, and
+//! [`Backend::supports`](millstream_backend::Backend::supports) says so beforehand.
 //!
 //! ```no_run
 //! use std::sync::Arc;
@@ -23,14 +22,17 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Invariants: without a device, [`detect`] finds nothing and [`Gpu::open`] says what is missing; nothing panics. Weights are
-//! uploaded once for all segments that have them. The device is waited for no longer than [`GpuOptions`] say. A device that is lost is an error of every later frame.
+//! Invariants: without a device, [`detect`] finds nothing and [`Gpu::open`] says what is missing; nothing panics.
+//! Weights are uploaded once for all segments that have them. The device is waited for no longer than [`GpuOptions`]
+//! say. A device that is lost is an error of every later frame.
 
 mod backend;
+mod channels;
 mod convolution;
 mod extent;
 mod gpu;
 mod layer;
+mod lock;
 mod part;
 mod plan;
 mod preparing;

@@ -4,6 +4,7 @@ use millstream_backend::Segment;
 use millstream_graph::{Convolution, OperatorId, OperatorKind, ValueId};
 use millstream_onnx::{Model, Weight};
 
+use crate::channels::{scale_shift, with_constant};
 use crate::convolution::ConvolutionShape;
 use crate::extent::Extent;
 use crate::layer::{Layer, layer};
@@ -134,7 +135,6 @@ impl Planner<'_> {
         let operator = self.model.graph().operator(id);
         let Sizes { before, after, first } = sizes;
         let elements = after.elements();
-        let by_channel = [("INNER", after.per_channel()), ("C", after.channels)];
         let key = format!("{} {:?}", operator.name, self.segment.portion);
         let mut reads: Vec<Read> = operator.inputs.iter().map(|&value| Read::Value(value)).collect();
 
@@ -146,29 +146,26 @@ impl Planner<'_> {
                 Some(local_response(before, after, *first, size, [alpha, beta, bias]))
             }
             Layer::Unary(activation) => Some(shader(1, &[], &activation.function(), "y[t] = act(x0[t]);", elements)),
-            Layer::ScaleShift { scale, shift } => {
-                reads.push(Read::Constant(format!("scales of {key}"), self.own_channels(scale)));
-                reads.push(Read::Constant(format!("shifts of {key}"), self.own_channels(shift)));
-                let body = "let c = t / INNER % C; y[t] = x0[t] * x1[c] + x2[c];";
-                Some(shader(3, &by_channel, "", body, elements))
-            }
             Layer::Binary(operation) => Some(shader(2, &[], "", &format!("y[t] = x0[t] {operation} x1[t];"), elements)),
-            Layer::Constant { operation, constant, is_left } => {
-                let is_one = constant.len() == 1;
-                let constant = if is_one { constant } else { self.own_channels(constant) };
-                reads.push(Read::Constant(format!("constant of {key}"), constant));
-                let place = if is_one { "0u" } else { "t / INNER % C" };
-                let (value, constant) = ("x0[t]".to_owned(), format!("x1[{place}]"));
-                let (left, right) = if is_left { (constant, value) } else { (value, constant) };
-                Some(shader(2, &by_channel, "", &format!("y[t] = {left} {operation} {right};"), elements))
-            }
             Layer::Softmax => {
                 let row = *after.inner.last().unwrap_or(&after.channels);
                 Some(shader(1, &[("ROW", row)], "", SOFTMAX, elements / row.max(1)))
             }
+            Layer::ScaleShift { scale, shift } => {
+                reads.push(Read::Constant(format!("scales of {key}"), self.own_channels(scale)));
+                reads.push(Read::Constant(format!("shifts of {key}"), self.own_channels(shift)));
+                Some(scale_shift(after))
+            }
+            Layer::Constant { operation, constant, is_left } => {
+                let is_one_for_all = constant.len() == 1;
+                let constant = if is_one_for_all { constant } else { self.own_channels(constant) };
+                reads.push(Read::Constant(format!("constant of {key}"), constant));
+                Some(with_constant(operation, is_one_for_all, is_left, after))
+            }
             // The others have plans of their own.
             Layer::Relabel | Layer::Concat { .. } | Layer::Convolution { .. } | Layer::Product { .. } => None,
         };
+
         Kernel { operators: vec![id], shader, reads, output }
     }
 
@@ -190,8 +187,8 @@ impl Planner<'_> {
 
     /// Of constants by channel, those of the part.
     fn own_channels(&self, constants: Vec<f32>) -> Vec<f32> {
-        let own = self.segment.channels().and_then(|channels| constants.get(channels.clone()));
-        own.map(<[f32]>::to_vec).unwrap_or(constants)
+        let kept = self.segment.channels().and_then(|channels| constants.get(channels.clone()));
+        kept.map(<[f32]>::to_vec).unwrap_or(constants)
     }
 
     /// Shape, weights and biases of a convolution or of a matrix product.
@@ -289,10 +286,10 @@ impl Planner<'_> {
         let row = (whole[axis] * inner) as u64;
         let mut offset = 0;
         for (position, &input) in operator.inputs.iter().enumerate() {
-            let own = dimensions(input)?;
-            let own_row = (own[axis] * inner) as u64;
-            let count = own.iter().product::<usize>() as u64;
-            let constants = [("ROW", row), ("OWN", own_row), ("FROM", offset)];
+            let input_dimensions = dimensions(input)?;
+            let input_row = (input_dimensions[axis] * inner) as u64;
+            let count = input_dimensions.iter().product::<usize>() as u64;
+            let constants = [("ROW", row), ("OWN", input_row), ("FROM", offset)];
             let body = "y[t / OWN * ROW + FROM + t % OWN] = x0[t];";
             let is_last = position + 1 == operator.inputs.len();
             self.dispatches.push(Dispatch {
@@ -302,7 +299,7 @@ impl Planner<'_> {
                 output,
                 elements: whole.iter().product::<usize>() as u64,
             });
-            offset += own_row;
+            offset += input_row;
         }
         Some(())
     }

@@ -1,6 +1,6 @@
 //! Segments of a network made ready for a GPU, and how long they take there.
 
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use millstream_backend::{
@@ -13,6 +13,7 @@ use wgpu::BufferUsages;
 use crate::backend::{WARM_UP_FRAMES, WgpuBackend};
 use crate::gpu::NAME;
 use crate::layer::layer;
+use crate::lock::lock;
 use crate::plan::Plan;
 use crate::segment::GpuSegment;
 
@@ -47,9 +48,9 @@ impl Backend for WgpuBackend {
     }
 
     fn begin_schedule(&self) {
-        let mut constants = self.constants.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut constants = lock(&self.constants);
         constants.retain(|_, constant| constant.strong_count() > 0);
-        let mut pipelines = self.pipelines.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut pipelines = lock(&self.pipelines);
         pipelines.retain(|_, pipeline| Arc::strong_count(pipeline) > 1);
     }
 }

@@ -134,10 +134,11 @@ impl GpuSegment {
         Ok(Self { gpu: backend.gpu.clone(), inputs, kernels, _constants: constants, outputs, ticks, relabelled })
     }
 
-    /// The operators of each kernel, as [`GpuSegment::timed`] counts them. Those that need no kernel count for the first.
+    /// The operators of each kernel, as [`GpuSegment::timed`] counts them. Those that need no kernel count for the
+    /// first.
     pub(crate) fn groups(&self) -> Vec<Vec<OperatorId>> {
-        let own = self.kernels.iter().map(|kernel| kernel.operators.clone());
-        let mut groups: Vec<Vec<OperatorId>> = own.filter(|operators| !operators.is_empty()).collect();
+        let by_kernel = self.kernels.iter().map(|kernel| kernel.operators.clone());
+        let mut groups: Vec<Vec<OperatorId>> = by_kernel.filter(|operators| !operators.is_empty()).collect();
         match groups.first_mut() {
             Some(first) => first.extend(&self.relabelled),
             None => groups.push(self.relabelled.clone()),

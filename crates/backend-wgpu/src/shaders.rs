@@ -23,7 +23,8 @@ impl Shader {
     }
 }
 
-/// A shader whose `body` computes for the invocation `t`, with `reads` input buffers `x0`, `x1`, ... and the output `y`.
+/// A shader whose `body` computes for the invocation `t`, with `reads` input buffers `x0`, `x1`, ... and the output
+/// `y`.
 pub(crate) fn shader(reads: usize, constants: &[(&str, u64)], functions: &str, body: &str, invocations: u64) -> Shader {
     let mut text = String::new();
     // Writing to a string can't fail.

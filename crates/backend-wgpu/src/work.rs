@@ -44,8 +44,8 @@ impl Policy {
 pub enum WorkChoice {
     /// In the same way for all.
     Fixed(ThreadWork),
-    /// By its multiply-accumulates: as the entry says that has as many, or the next fewer; as the first one for fewer still. An
-    /// empty map is like the default.
+    /// By its multiply-accumulates: as the entry says that has as many, or the next fewer; as the first one for fewer
+    /// still. An empty map is like the default.
     ByMacs(BTreeMap<u64, ThreadWork>),
 }
 

@@ -1,7 +1,7 @@
-//! The conformance suite over a graphics device, beside ONNX Runtime. Without any graphics device (not even an emulated one) there is
-//! nothing to test, unless `MILLSTREAM_NEEDS_GPU` is set, as in CI.
+//! The conformance suite over a graphics device, beside ONNX Runtime. Without any graphics device (not even an emulated
+//! one) there is nothing to test, unless `MILLSTREAM_NEEDS_GPU` is set, as in CI.
 
-#![allow(clippy::unwrap_used, clippy::panic, clippy::print_stderr, reason = "a test fails by panicking")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::sync::Arc;
 
@@ -12,6 +12,7 @@ use millstream_backend_wgpu::{Gpu, WgpuBackend};
 use millstream_board::Processor;
 use millstream_graph::{DataType, OperatorId, OperatorKind, ValueId};
 use millstream_onnx::Model;
+use millstream_test_support::not_tested;
 
 /// Operators of more multiply-accumulates run in parts: the device may be an emulated one.
 const MOST_MACS: u64 = 4_000_000;
@@ -48,14 +49,7 @@ fn may_refuse(model: &Model, id: OperatorId) -> bool {
 }
 
 fn subject() -> Option<Subject> {
-    let gpu = match Gpu::open(None) {
-        Ok(gpu) => gpu,
-        Err(error) if std::env::var_os("MILLSTREAM_NEEDS_GPU").is_none() => {
-            eprintln!("not tested: {error}");
-            return None;
-        }
-        Err(error) => panic!("{error}"),
-    };
+    let gpu = Gpu::open(None).map_err(|error| not_tested("GPU", error)).ok()?;
     let open = move |model: &Arc<Model>| -> Result<Box<dyn Observed>, BackendError> {
         Ok(Box::new(WgpuBackend::new(&gpu, "G", Arc::clone(model))))
     };

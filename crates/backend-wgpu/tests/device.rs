@@ -1,7 +1,7 @@
-//! What the conformance suite does not ask: granularities, memory, and which devices there are. Without any graphics device (not even an emulated one) there is nothing to
-//! test, unless `MILLSTREAM_NEEDS_GPU` is set, as in CI.
+//! What the conformance suite does not ask: granularities, memory, and which devices there are. Without any graphics
+//! device (not even an emulated one) there is nothing to test, unless `MILLSTREAM_NEEDS_GPU` is set, as in CI.
 
-#![allow(clippy::unwrap_used, clippy::panic, clippy::print_stderr, reason = "a test fails by panicking")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -12,16 +12,10 @@ use millstream_backend_wgpu::{Gpu, GpuOptions, Policy, ThreadWork, WgpuBackend, 
 use millstream_board::Processor;
 use millstream_graph::Shape;
 use millstream_onnx::{Attributes, Model, ModelBuilder, Weight};
+use millstream_test_support::not_tested;
 
 fn gpu() -> Option<Gpu> {
-    match Gpu::open(None) {
-        Ok(gpu) => Some(gpu),
-        Err(error) if std::env::var_os("MILLSTREAM_NEEDS_GPU").is_none() => {
-            eprintln!("not tested: {error}");
-            None
-        }
-        Err(error) => panic!("{error}"),
-    }
+    Gpu::open(None).map_err(|error| not_tested("GPU", error)).ok()
 }
 
 fn pattern(shape: &Shape, seed: usize) -> Vec<f32> {

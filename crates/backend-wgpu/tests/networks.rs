@@ -1,7 +1,7 @@
-//! Networks of the zoo on a core and a graphics device together: convolutions divided between both, other operators here and there. The
-//! results are those of plain sequential inference.
+//! Networks of the zoo on a core and a graphics device together: convolutions divided between both, other operators
+//! here and there. The results are those of plain sequential inference.
 
-#![allow(clippy::unwrap_used, clippy::panic, clippy::print_stderr, reason = "a test fails by panicking")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -13,6 +13,7 @@ use millstream_board::Processor;
 use millstream_graph::{Along, Graph, OperatorId};
 use millstream_runtime::{Engine, EngineOptions};
 use millstream_schedule::{Assignment, OperatorSplit, Replica, Schedule, Stage};
+use millstream_test_support::not_tested;
 
 /// Operators that are divided, spread over the network: an emulated device takes its time.
 const MOST_SPLITS: usize = 16;
@@ -37,11 +38,11 @@ fn shared(graph: &Graph, supports: impl Fn(OperatorId) -> bool) -> Replica {
                 placed.extend(operators.iter().copied());
                 core.extend(&operators);
                 device.extend(&operators);
-                let own = (units.channels / units.unit / 16).max(1) * units.unit;
+                let device_share = (units.channels / units.unit / 16).max(1) * units.unit;
                 splits.push(OperatorSplit {
                     operators,
                     along: Along::Channels,
-                    shares: vec![units.channels - own, own],
+                    shares: vec![units.channels - device_share, device_share],
                 });
             }
             None if supports(id) && graph.operator(id).work.macs < 1_000_000 && id.index() % 3 == 0 => device.push(id),
@@ -59,8 +60,7 @@ fn shared(graph: &Graph, supports: impl Fn(OperatorId) -> bool) -> Replica {
 fn check(name: &str) {
     let gpu = match Gpu::open(None) {
         Ok(gpu) => gpu,
-        Err(error) if std::env::var_os("MILLSTREAM_NEEDS_GPU").is_none() => return eprintln!("not tested: {error}"),
-        Err(error) => panic!("{error}"),
+        Err(error) => return not_tested("GPU", error),
     };
     let model = Arc::new(millstream_zoo::build(name).unwrap());
     let graph = model.graph();

@@ -14,24 +14,24 @@ pub trait Backend: Send + Sync {
     /// Whether the processor can run the operator. Searches rely on the answer.
     fn supports(&self, operator: OperatorId, processor: &Processor) -> bool;
 
-    /// Makes a segment ready to run on a processor. The calling thread is the one that will run it and is already pinned to
-    /// the processor's first core; further cores are the backend's to use.
+    /// Makes a segment ready to run on a processor. The calling thread is the one that will run it and is already
+    /// pinned to the processor's first core; further cores are the backend's to use.
     ///
     /// # Errors
-    /// [`BackendError::Unavailable`] on a processor that is not the backend's, [`BackendError::Prepare`] for operators that it does
-    /// not support, [`BackendError::DeviceLost`] and [`BackendError::OutOfMemory`] as they are.
+    /// [`BackendError::Unavailable`] on a processor that is not the backend's, [`BackendError::Prepare`] for operators
+    /// that it does not support, [`BackendError::DeviceLost`] and [`BackendError::OutOfMemory`] as they are.
     fn prepare(&self, segment: &Segment, processor: &Processor) -> Result<Box<dyn PreparedSegment>, BackendError>;
 
-    /// Says that the segments of another schedule are prepared from here on. What a backend shares between segments, such as weights
-    /// in the order that kernels want, lives as long as the segments of the schedule that it was made for; a backend that shares
-    /// nothing needs not know.
+    /// Says that the segments of another schedule are prepared from here on. What a backend shares between segments,
+    /// such as weights in the order that kernels want, lives as long as the segments of the schedule that it was made
+    /// for; a backend that shares nothing needs not know.
     fn begin_schedule(&self) {}
 }
 
 /// Ends a frame that takes too long, from another thread than the one that runs it.
 pub trait Canceller: Send + Sync {
-    /// Has the `run` that is under way end soon, with [`BackendError::Cancelled`]. A run that is almost done may still succeed. Does nothing
-    /// where none is: the next one is not affected.
+    /// Has the `run` that is under way end soon, with [`BackendError::Cancelled`]. A run that is almost done may still
+    /// succeed. Does nothing where none is: the next one is not affected.
     fn cancel(&self);
 }
 
@@ -40,12 +40,13 @@ pub trait PreparedSegment: Send {
     /// Runs one frame. Inputs and outputs are in the order of the segment's [`Boundary`](millstream_graph::Boundary).
     ///
     /// # Errors
-    /// [`BackendError::Input`] if a tensor does not fit, [`BackendError::Failed`] if an operator fails, [`BackendError::Cancelled`] if it
-    /// was ended. The segment stays usable for the next frame, unless it is [`BackendError::DeviceLost`].
+    /// [`BackendError::Input`] if a tensor does not fit, [`BackendError::Failed`] if an operator fails,
+    /// [`BackendError::Cancelled`] if it was ended. The segment stays usable for the next frame, unless it is
+    /// [`BackendError::DeviceLost`].
     fn run(&mut self, inputs: &[Tensor]) -> Result<Vec<Tensor>, BackendError>;
 
-    /// As [`PreparedSegment::run`] for a segment with one output, which is written into `output`: dense, in native byte order.
-    /// Backends that can let operators write there do; others copy.
+    /// As [`PreparedSegment::run`] for a segment with one output, which is written into `output`: dense, in native byte
+    /// order. Backends that can let operators write there do; others copy.
     ///
     /// # Errors
     /// As [`PreparedSegment::run`], and [`BackendError::Failed`] if the output has another size or number.

@@ -14,8 +14,9 @@ pub struct Node {
     pub op_type: String,
 }
 
-/// Assigns every operator of the segment to the node that ran it: fused operators run in the node of those that they were
-/// fused with, and eliminated ones count for whoever made their input. One group per node, of each operator one node.
+/// Assigns every operator of the segment to the node that ran it: fused operators run in the node of those that they
+/// were fused with, and eliminated ones count for the operator that made their input. One group per node, of each
+/// operator one node.
 pub fn cover(graph: &Graph, segment: &[OperatorId], nodes: &[Node]) -> Vec<Vec<OperatorId>> {
     let members: HashSet<OperatorId> = segment.iter().copied().collect();
     let mut owner: HashMap<OperatorId, usize> = nodes.iter().map(|node| node.operator).zip(0..).collect();

@@ -2,8 +2,8 @@
 //!
 //! A [`Backend`] prepares a [`Segment`] (a set of operators with the values that cross its border) for a processor; the
 //! [`PreparedSegment`] then runs frame after frame. [`Tensor`]s pass between segments by reference: a backend that
-//! receives a tensor which it made itself gets its own storage back and copies nothing. An [`Observed`] backend also tells what its operators
-//! and transfers take.
+//! receives a tensor which it made itself gets its own storage back and copies nothing. An [`Observed`] backend also
+//! records what its operators and transfers take.
 //!
 //! ```
 //! use millstream_backend::{BackendError, PreparedSegment, Tensor};

@@ -1,5 +1,5 @@
-//! Whether an engine wrote a result where it was told to. Some leave the memory alone, as where a result is an input handed on, and say
-//! nothing of it.
+//! Whether an engine wrote a result where it was told to. Some leave the memory alone, as where a result is an input
+//! handed on, and say nothing of it.
 
 /// What stands at both ends of the memory before a run.
 const UNWRITTEN: [u8; 16] = *b"\xbe\x5f\xa1\xe7\x4d\xc3\x92\x68\xf3\x17\x8a\xd5\x2c\xb9\x76\x4e";

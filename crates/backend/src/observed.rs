@@ -7,10 +7,11 @@ use millstream_graph::OperatorId;
 
 use crate::{Backend, BackendError, PreparedSegment, Segment, Tensor};
 
-/// A backend that can tell what it spends its time on. Profiles are measured through it; running needs only [`Backend`].
+/// A backend that can tell what it spends its time on. Profiles are measured through it; running needs only
+/// [`Backend`].
 pub trait Observed: Backend {
-    /// Runs a segment frame by frame as [`Backend::prepare`] would have it run, and tells how long its operators took in
-    /// it. `go_on` is given the time of each frame and says whether another one should follow. Threads are as for
+    /// Runs a segment frame by frame as [`Backend::prepare`] would have it run, and records how long its operators took
+    /// in it. `go_on` is given the time of each frame and says whether another one should follow. Threads are as for
     /// [`Backend::prepare`].
     ///
     /// # Errors
@@ -23,8 +24,8 @@ pub trait Observed: Backend {
         go_on: &mut dyn FnMut(Duration) -> bool,
     ) -> Result<Vec<OperatorTimes>, BackendError>;
 
-    /// Moves so many bytes to the processor's memory and back, once, and tells how long that took. `None` if the processor works
-    /// in the host's memory.
+    /// Moves so many bytes to the processor's memory and back, once, and tells how long that took. `None` if the
+    /// processor works in the host's memory.
     ///
     /// # Errors
     /// As [`PreparedSegment::run`].
@@ -49,7 +50,8 @@ pub struct OperatorTimes {
     pub seconds: Vec<f64>,
 }
 
-/// Runs a frame of a trace after the other, until `go_on`, which is given the time of each, says that it is enough. Returns the times.
+/// Runs a frame of a trace after the other, until `go_on`, which is given the time of each, says that it is enough.
+/// Returns the times.
 ///
 /// # Errors
 /// As [`PreparedSegment::run`].

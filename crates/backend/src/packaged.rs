@@ -3,12 +3,12 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The folder `lib` beside the folder of the file that this code was loaded from, whatever links led there: `/opt/millstream/lib` for the
-/// program `/opt/millstream/bin/millstream`, and for the library `/opt/millstream/lib/libmillstream.so` in somebody else's program. It
-/// need not exist.
+/// The folder `lib` beside the folder of the file that this code was loaded from, whatever links led there:
+/// `/opt/millstream/lib` for the program `/opt/millstream/bin/millstream`, and for the library
+/// `/opt/millstream/lib/libmillstream.so` in somebody else's program. It need not exist.
 pub fn library_folder() -> Option<PathBuf> {
-    let own = own_file().or_else(|| std::env::current_exe().ok())?;
-    beside(&own.canonicalize().unwrap_or(own))
+    let file = own_file().or_else(|| std::env::current_exe().ok())?;
+    beside(&file.canonicalize().unwrap_or(file))
 }
 
 fn beside(file: &Path) -> Option<PathBuf> {
@@ -21,7 +21,8 @@ fn own_file() -> Option<PathBuf> {
     fs::read_to_string("/proc/self/maps").ok()?.lines().find_map(|line| mapped(line, address))
 }
 
-/// The file of a line of the list, such as `7f00-7f80 r-xp 00001000 fe:01 1234    /usr/lib/libc.so.6`, if it has this address.
+/// The file of a line of the list, such as `7f00-7f80 r-xp 00001000 fe:01 1234    /usr/lib/libc.so.6`, if it has this
+/// address.
 fn mapped(line: &str, address: usize) -> Option<PathBuf> {
     let (range, rest) = line.split_once(' ')?;
     let (start, end) = range.split_once('-')?;

@@ -14,8 +14,8 @@ pub struct Segment {
     pub operators: Vec<OperatorId>,
     /// What they read from and make for others.
     pub boundary: Boundary,
-    /// What is made of the only output, if not all: some channels of the first operator, which the others follow channel by channel, or
-    /// some rows of the last one. Inputs are whole.
+    /// What is made of the only output, if not all: some channels of the first operator, which the others follow
+    /// channel by channel, or some rows of the last one. Inputs are whole.
     pub portion: Option<Portion>,
 }
 
@@ -41,8 +41,8 @@ impl Segment {
         self.portion.as_ref().filter(|portion| portion.along == Along::Channels).map(|portion| &portion.range)
     }
 
-    /// The tensors that the segment takes, of a frame that has one tensor for each input of the network. Inputs that the segment does
-    /// not read are left out, and values that are no inputs of the network are missing.
+    /// The tensors that the segment takes, of a frame that has one tensor for each input of the network. Inputs that
+    /// the segment does not read are left out, and values that are no inputs of the network are missing.
     pub fn inputs_of(&self, graph: &Graph, frame: &[Tensor]) -> Vec<Tensor> {
         let place = |value| graph.inputs().iter().position(|input| input == value);
         self.boundary.inputs.iter().filter_map(|value| frame.get(place(value)?).cloned()).collect()

@@ -74,7 +74,7 @@ mod tests {
     use crate::WholeNetwork;
 
     /// Runs the operators at these places on one cluster, and makes its own number of everything.
-    struct Own {
+    struct Numbered {
         cluster: &'static str,
         places: std::ops::Range<usize>,
         number: f32,
@@ -88,9 +88,9 @@ mod tests {
         }
     }
 
-    impl Backend for Own {
+    impl Backend for Numbered {
         fn name(&self) -> &str {
-            "own"
+            "numbered"
         }
 
         fn supports(&self, operator: OperatorId, processor: &Processor) -> bool {
@@ -102,7 +102,7 @@ mod tests {
         }
     }
 
-    impl Observed for Own {
+    impl Observed for Numbered {
         fn trace(
             &self,
             segment: &Segment,
@@ -137,8 +137,8 @@ mod tests {
     }
 
     fn both() -> Several<dyn Observed> {
-        let all = Own { cluster: "B", places: 0..2, number: 1.0 };
-        let second = Own { cluster: "G", places: 1..2, number: 2.0 };
+        let all = Numbered { cluster: "B", places: 0..2, number: 1.0 };
+        let second = Numbered { cluster: "G", places: 1..2, number: 2.0 };
         Several::new(vec![Arc::new(all), Arc::new(second)])
     }
 

@@ -83,7 +83,8 @@ impl Tensor {
         &*self.storage
     }
 
-    /// Whether the tensor has the type and shape of a value, as far as they are known. The error says what they should be.
+    /// Whether the tensor has the type and shape of a value, as far as they are known. The error says what they should
+    /// be.
     ///
     /// # Errors
     /// The expected type and shape as a text, such as `f32 [1, 3, 224, 224]`, with `?` for what is not known.

@@ -6,7 +6,8 @@ use millstream_graph::{Family, Graph};
 
 use crate::Segment;
 
-/// How many threads a backend of cores uses for a segment: one per core, unless something else was measured to be faster.
+/// How many threads a backend of cores uses for a segment: one per core, unless something else was measured to be
+/// faster.
 #[derive(Debug, Default)]
 pub struct ThreadChoice(Mutex<HashMap<String, BTreeMap<Family, usize>>>);
 
@@ -16,7 +17,8 @@ impl ThreadChoice {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(cluster.into(), threads);
     }
 
-    /// Threads for a segment on a processor: as many as the family with the most work in it had best use, at the most one per core.
+    /// Threads for a segment on a processor: as many as the family with the most work in it had best use, at the most
+    /// one per core.
     pub fn threads(&self, graph: &Graph, segment: &Segment, processor: &Processor) -> usize {
         let cores = processor.cores.len();
         let chosen = self.0.lock().unwrap_or_else(PoisonError::into_inner);

@@ -7,8 +7,8 @@ use crate::{Backend, BackendError, Canceller, PreparedSegment, Segment, Tensor};
 
 /// The whole network, ready to run on one processor as a single segment: plain sequential inference.
 ///
-/// A segment takes and gives values in an order of its own, and only those that it reads and makes. This takes a frame as the network
-/// declares its inputs, and returns results as the network declares its outputs.
+/// A segment takes and gives values in an order of its own, and only those that it reads and makes. This takes a frame
+/// as the network declares its inputs, and returns results as the network declares its outputs.
 pub struct WholeNetwork {
     prepared: Box<dyn PreparedSegment>,
     /// How many inputs the network declares.

@@ -94,14 +94,14 @@ pub struct Link {
     pub bytes_per_second: f64,
     /// Once per value: a day at the most.
     pub latency_seconds: f64,
-    /// The processor that a transfer within a stage occupies; missing if it goes on beside computation. Between stages, the receiving stage
-    /// waits for its inputs in any case.
+    /// The processor that a transfer within a stage occupies; missing if it goes on beside computation. Between stages,
+    /// the receiving stage waits for its inputs in any case.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blocks: Option<BlockedEnd>,
 }
 
-/// No link takes longer than a day to begin with, and none carries less than a kilobyte a second: nobody waits longer, and sums of such times
-/// are numbers. What a link is said to be beyond that is a mistake.
+/// No link takes longer than a day to begin with, and none carries less than a kilobyte a second: nobody waits longer,
+/// and sums of such times are numbers. What a link is said to be beyond that is a mistake.
 pub(crate) const LONGEST_LINK_LATENCY: f64 = 86_400.0;
 /// The other end of that.
 pub(crate) const LEAST_LINK_RATE: f64 = 1000.0;

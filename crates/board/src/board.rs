@@ -58,7 +58,7 @@ impl Board {
     /// Labels of clusters, then of accelerators.
     pub(crate) fn labels(&self) -> impl Iterator<Item = &str> {
         let clusters = self.clusters.iter().map(|cluster| cluster.label.as_str());
-        clusters.chain(self.accelerators.iter().map(|own| own.label.as_str()))
+        clusters.chain(self.accelerators.iter().map(|accelerator| accelerator.label.as_str()))
     }
 
     /// What runs operators beside the CPU's cores.
@@ -91,11 +91,11 @@ impl Board {
         self.clusters.iter().flat_map(|cluster| &cluster.cores)
     }
 
-    /// Every (cluster, engine, count) that a stage may be given, fastest cluster first, the cluster's first engine first, counts ascending;
-    /// then the accelerators.
+    /// Every (cluster, engine, count) that a stage may be given, fastest cluster first, the cluster's first engine
+    /// first, counts ascending; then the accelerators.
     pub fn processor_classes(&self) -> impl Iterator<Item = ProcessorClass> {
         let accelerators = self.accelerators.iter();
-        self.core_classes().chain(accelerators.map(|own| ProcessorClass::new(own.label.clone(), 1)))
+        self.core_classes().chain(accelerators.map(|accelerator| ProcessorClass::new(accelerator.label.clone(), 1)))
     }
 
     /// The classes of [`Board::processor_classes`] that consist of cores.
@@ -106,7 +106,8 @@ impl Board {
         })
     }
 
-    /// Whether a processor's cores exist and belong to its cluster, which has its engine, or it is one of the accelerators.
+    /// Whether a processor's cores exist and belong to its cluster, which has its engine, or it is one of the
+    /// accelerators.
     ///
     /// # Errors
     /// [`BoardError::UnknownCluster`], [`BoardError::UnknownCore`] or [`BoardError::OtherEngine`].

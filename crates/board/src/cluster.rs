@@ -52,7 +52,8 @@ pub struct Thermal {
     pub time_constant_seconds: f64,
 }
 
-/// Coefficients of a cluster's power (Para-Pipe, equation 8): `capacitance * volts^2 * utilisation * hertz + leakage * volts`.
+/// Coefficients of a cluster's power (Para-Pipe, equation 8):
+/// `capacitance * volts^2 * utilisation * hertz + leakage * volts`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PowerCoefficients {

@@ -57,8 +57,8 @@ impl From<DocumentError> for BoardError {
 }
 
 impl Board {
-    /// A board of these clusters and nothing else. They are sorted from the fastest to the slowest, by their first cores where
-    /// they are equally fast, and labelled in that order: `B`, `m`, `m2` and so on, and `s` for the last.
+    /// A board of these clusters and nothing else. They are sorted from the fastest to the slowest, by their first
+    /// cores where they are equally fast, and labelled in that order: `B`, `m`, `m2` and so on, and `s` for the last.
     ///
     /// # Errors
     /// [`BoardError::Invalid`] if there is no cluster, a cluster is impossible, or a core is in two.

@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::engine_label::EngineLabel;
 
-/// What computes operators on cores. The same cores with another engine are another processor to whoever plans: they take other times.
+/// What computes operators on cores. The same cores with another engine are another processor to searches: they
+/// take other times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
 #[schemars(with = "String")]
@@ -54,7 +55,8 @@ impl fmt::Display for EngineName {
     }
 }
 
-/// Engines that the cores of a cluster may compute with: at least one, each once. The first is used where nothing was planned.
+/// Engines that the cores of a cluster may compute with: at least one, each once. The first is used where nothing was
+/// planned.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "Vec<EngineName>", into = "Vec<EngineName>")]
 #[schemars(with = "Vec<EngineName>")]

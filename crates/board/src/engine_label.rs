@@ -5,8 +5,8 @@ use std::hash::{Hash, Hasher};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The name that a board file gives an engine of its own: a letter, then letters or digits, at most 24. It is small, and copied with each
-/// processor that has the engine.
+/// The name that a board file gives an engine of its own: a letter, then letters or digits, at most 24. It is small,
+/// and copied with each processor that has the engine.
 #[derive(Clone, Copy, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
 #[schemars(with = "String")]

@@ -3,8 +3,8 @@ use sha2::{Digest, Sha256};
 use crate::{Accelerator, Board, Provider};
 
 impl Board {
-    /// Identifies the hardware and what computes on it, whatever the board is called: a digest of clusters, cores, speeds, caches, engines
-    /// and accelerators.
+    /// Identifies the hardware and what computes on it, whatever the board is called: a digest of clusters, cores,
+    /// speeds, caches, engines and accelerators.
     pub fn fingerprint(&self) -> String {
         let mut hasher = Sha256::new();
         for cluster in &self.clusters {
@@ -37,6 +37,6 @@ impl Board {
     /// Whether a cluster or an accelerator computes with it.
     fn is_in_use(&self, provider: &Provider) -> bool {
         self.clusters.iter().any(|cluster| cluster.engines.contains(provider.engine()))
-            || self.accelerators.iter().any(|own| own.engine == Some(provider.engine))
+            || self.accelerators.iter().any(|accelerator| accelerator.engine == Some(provider.engine))
     }
 }

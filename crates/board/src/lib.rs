@@ -1,7 +1,8 @@
-//! What the hardware is: clusters of CPU cores, accelerators, links, memory, heat and power; and systems of several boards.
+//! What the hardware is: clusters of CPU cores, accelerators, links, memory, heat and power; and systems of several
+//! boards.
 //!
-//! [`Board::from_json`] reads a file: what detection can't find out about a machine, or a board that is somewhere else. The
-//! crate `millstream-machine` describes the computer at hand.
+//! [`Board::from_json`] reads a file: what detection can't find out about a machine, or a board that is somewhere else.
+//! The crate `millstream-machine` describes the computer at hand.
 //!
 //! ```
 //! use millstream_board::{Board, Processor};
@@ -21,12 +22,12 @@
 //! # Ok::<(), millstream_board::BoardError>(())
 //! ```
 //!
-//! A [`System`] is several such boards, its hosts, with links between them; [`System::board`] is all of it as one board, whose clusters
-//! are called `host/label`.
+//! A [`System`] is several such boards, its hosts, with links between them; [`System::board`] is all of it as one
+//! board, whose clusters are called `host/label`.
 //!
-//! Invariants: a [`Board`] has at least one core, no core belongs to two clusters, and clusters are sorted from the fastest
-//! to the slowest; accelerators and clusters have different labels. Everything here is data: nothing
-//! looks at the computer at hand or runs anything.
+//! Invariants: a [`Board`] has at least one core, no core belongs to two clusters, and clusters are sorted from the
+//! fastest to the slowest; accelerators and clusters have different labels. Everything here is data: nothing looks at
+//! the computer at hand or runs anything.
 
 mod accelerator;
 mod board;

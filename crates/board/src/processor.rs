@@ -94,7 +94,8 @@ impl ProcessorClass {
     }
 }
 
-/// Prints as in stage configurations: `B4`, or `G1` for an accelerator; with the engine where it is not the usual one: `B4@openvino`.
+/// Prints as in stage configurations: `B4`, or `G1` for an accelerator; with the engine where it is not the usual one:
+/// `B4@openvino`.
 impl fmt::Display for ProcessorClass {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{}{}", self.cluster, self.count)?;

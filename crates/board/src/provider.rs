@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Accelerator, BoardError, Cluster, EngineLabel, EngineName};
 
-/// An execution provider of ONNX Runtime as an engine: of clusters, where it brings other kernels for their cores, or of an accelerator.
+/// An execution provider of ONNX Runtime as an engine: of clusters, where it brings other kernels for their cores, or
+/// of an accelerator.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Provider {
@@ -106,7 +107,7 @@ pub(crate) fn check(
 fn check_uses(providers: &[Provider], clusters: &[Cluster], accelerators: &[Accelerator]) -> Result<(), BoardError> {
     let all = || EngineName::BUILT_IN.into_iter().chain(providers.iter().map(Provider::engine));
     for (index, cluster) in clusters.iter().enumerate() {
-        if let Some(unknown) = cluster.engines.iter().find(|engine| all().all(|own| own != *engine)) {
+        if let Some(unknown) = cluster.engines.iter().find(|engine| all().all(|known| known != *engine)) {
             let detail = format!("names '{unknown}'; {}", there_are(providers));
             return invalid(format!("clusters[{index}].engines"), detail);
         }

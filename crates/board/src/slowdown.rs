@@ -1,8 +1,8 @@
 use crate::{Board, BoardError, CoreId, label};
 
 impl Board {
-    /// The same board with some cores so many times slower. Each slowed core becomes a cluster of its own, because it is
-    /// no longer like its neighbours. The load that makes it slow is the caller's business.
+    /// The same board with some cores so many times slower. Each slowed core becomes a cluster of its own, because it
+    /// is no longer like its neighbours. The load that makes it slow is the caller's business.
     ///
     /// # Errors
     /// [`BoardError::Invalid`] if a core does not exist or a factor is not above 1.
@@ -18,14 +18,14 @@ impl Board {
             let home = home.ok_or_else(|| {
                 invalid(format!("does not exist or may not be used by this process; the cores are {known:?}"))
             })?;
-            let mut own = home.clone();
+            let mut slow_cluster = home.clone();
             home.cores.retain(|core| core.id != id);
-            own.cores.retain(|core| core.id == id);
-            for core in &mut own.cores {
+            slow_cluster.cores.retain(|core| core.id == id);
+            for core in &mut slow_cluster.cores {
                 core.emulated_slowdown = Some(core.emulated_slowdown.unwrap_or(1.0) * factor);
             }
-            own.capacity = ((f64::from(own.capacity) / factor) as u32).max(1);
-            board.clusters.push(own);
+            slow_cluster.capacity = ((f64::from(slow_cluster.capacity) / factor) as u32).max(1);
+            board.clusters.push(slow_cluster);
             board.clusters.retain(|cluster| !cluster.cores.is_empty());
         }
         label::sort_and_label(&mut board.clusters);

@@ -98,9 +98,9 @@ impl System {
         self.links.iter().find(|link| link.hosts == [one, other] || link.hosts == [other, one])
     }
 
-    /// All hosts as one board, for schedules, evaluation and simulation: clusters and accelerators are labelled `host/label`, and cores are
-    /// numbered through, host by host. What hosts know of their memories is left out, as no two of them share one; the links
-    /// between hosts are [`System::links`].
+    /// All hosts as one board, for schedules, evaluation and simulation: clusters and accelerators are labelled
+    /// `host/label`, and cores are numbered through, host by host. What hosts know of their memories is left out, as no
+    /// two of them share one; the links between hosts are [`System::links`].
     pub fn board(&self) -> Board {
         let boards: Vec<Board> = self.hosts.iter().map(Host::in_system).collect();
         let mut clusters: Vec<Cluster> = boards.iter().flat_map(|board| board.clusters.clone()).collect();
@@ -125,19 +125,20 @@ impl System {
 impl Host {
     /// Its board with the labels and the numbers of cores that it has in the whole system.
     pub fn in_system(&self) -> Board {
-        let label = |own: &String| format!("{}{SEPARATOR}{own}", self.id);
-        let core = |own: &Core| Core {
-            id: self.core_in_system(own.id),
+        let label = |board_label: &String| format!("{}{SEPARATOR}{board_label}", self.id);
+        let core = |core: &Core| Core {
+            id: self.core_in_system(core.id),
             siblings: Vec::new(),
-            emulated_slowdown: own.emulated_slowdown,
+            emulated_slowdown: core.emulated_slowdown,
         };
-        let cluster = |own: &Cluster| Cluster {
-            label: label(&own.label),
-            cores: own.cores.iter().map(core).collect(),
-            ..own.clone()
+        let cluster = |cluster: &Cluster| Cluster {
+            label: label(&cluster.label),
+            cores: cluster.cores.iter().map(core).collect(),
+            ..cluster.clone()
         };
-        let accelerator = |own: &Accelerator| Accelerator { label: label(&own.label), ..own.clone() };
-        let link = |own: &Link| Link { from: label(&own.from), to: label(&own.to), ..own.clone() };
+        let accelerator =
+            |accelerator: &Accelerator| Accelerator { label: label(&accelerator.label), ..accelerator.clone() };
+        let link = |link: &Link| Link { from: label(&link.from), to: label(&link.to), ..link.clone() };
         Board {
             name: self.board.name.clone(),
             clusters: self.board.clusters.iter().map(cluster).collect(),
@@ -150,7 +151,7 @@ impl Host {
 
     /// The number that a core of its board has in the whole system.
     fn core_in_system(&self, core: CoreId) -> CoreId {
-        let place = self.board.cores().take_while(|own| own.id != core).count();
+        let place = self.board.cores().take_while(|earlier| earlier.id != core).count();
         CoreId(self.first_core.saturating_add(u32::try_from(place).unwrap_or(u32::MAX)))
     }
 
@@ -159,7 +160,7 @@ impl Host {
         let (host, label) = processor.cluster.split_once(SEPARATOR)?;
         let core = |core: &CoreId| {
             let place = core.0.checked_sub(self.first_core)?;
-            self.board.cores().nth(usize::try_from(place).ok()?).map(|own| own.id)
+            self.board.cores().nth(usize::try_from(place).ok()?).map(|found| found.id)
         };
         let cores = processor.cores.iter().map(core).collect::<Option<Vec<_>>>()?;
         (host == self.id).then(|| Processor::on_cores(label, cores).with_engine(processor.engine))

@@ -44,8 +44,8 @@ pub struct HostDocument {
     /// Labels of the clusters and accelerators that take part, if not all do.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub clusters: Vec<String>,
-    /// Cost models of the board: a path from the folder of this file, or the name of a built-in board; if missing, those of the built-in
-    /// board that `board` names.
+    /// Cost models of the board: a path from the folder of this file, or the name of a built-in board; if missing,
+    /// those of the built-in board that `board` names.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<String>,
     /// Where it is in the network, such as `rk.local`.
@@ -102,7 +102,8 @@ pub struct HostLinkDocument {
     /// Whether both ways can be used at once.
     #[serde(default)]
     pub duplex: Duplex,
-    /// What a byte costs the stage that sends or receives it, by the name of its host; nothing for a host that is not named.
+    /// What a byte costs the stage that sends or receives it, by the name of its host; nothing for a host that is not
+    /// named.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub cpu_seconds_per_byte: BTreeMap<String, f64>,
     /// Where the numbers come from, such as `measured 2026-11-21`.
@@ -136,7 +137,7 @@ impl Document for SystemDocument {
             let id = &host.id;
             let field = format!("hosts[{index}].id");
             let is_plain = id.starts_with(|first: char| first.is_ascii_alphabetic())
-                && id.chars().all(|own| own.is_ascii_alphanumeric() || own == '_');
+                && id.chars().all(|character| character.is_ascii_alphanumeric() || character == '_');
             if !is_plain {
                 return invalid(field, format!("is '{id}', must be a letter and then letters, digits or _"));
             }

@@ -33,7 +33,7 @@ fn all_of_them_are_valid_and_have_their_sources_told() {
             count += 1;
         }
     }
-    assert_eq!(count, 30);
+    assert!(count >= 30, "{count} boards are left");
 }
 
 #[test]

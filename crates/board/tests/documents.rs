@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-use millstream_board::{Board, BoardError, CoreId};
+use millstream_board::{Board, BoardError, CoreId, Link};
 
 fn document(clusters: &str) -> String {
     format!(r#"{{"format": "millstream-board", "version": 1, "name": "test", "clusters": {clusters}}}"#)
@@ -75,26 +75,26 @@ fn links_memory_and_accelerators_are_checked_as_well() {
 
     let message = with(&link(r#""bytes_per_second": 1e9, "latency_seconds": 0.0"#));
     assert!(message.contains("links[0].to: is 'G', which is neither a cluster nor an accelerator"), "{message}");
-    let own = r#""links": [{"from": "B", "to": "s", "latency_seconds": 0.0, "bytes_per_second": 0.0}]"#;
-    assert!(with(own).contains("links[0].bytes_per_second: must be a positive number"), "{}", with(own));
-    let own = r#""links": [{"from": "B", "to": "s", "latency_seconds": 1e30, "bytes_per_second": 1e9}]"#;
+    let links = r#""links": [{"from": "B", "to": "s", "latency_seconds": 0.0, "bytes_per_second": 0.0}]"#;
+    assert!(with(links).contains("links[0].bytes_per_second: must be a positive number"), "{}", with(links));
+    let links = r#""links": [{"from": "B", "to": "s", "latency_seconds": 1e30, "bytes_per_second": 1e9}]"#;
     assert!(
-        with(own).contains("links[0].latency_seconds: is 1000000000000000000000000000000, must be a day at the most"),
+        with(links).contains("links[0].latency_seconds: is 1000000000000000000000000000000, must be a day at the most"),
         "{}",
-        with(own)
+        with(links)
     );
-    let own = r#""links": [{"from": "B", "to": "s", "latency_seconds": 0.0, "bytes_per_second": 1e-3}]"#;
+    let links = r#""links": [{"from": "B", "to": "s", "latency_seconds": 0.0, "bytes_per_second": 1e-3}]"#;
     assert!(
-        with(own).contains("links[0].bytes_per_second: is 0.001, must be at least a kilobyte a second"),
+        with(links).contains("links[0].bytes_per_second: is 0.001, must be at least a kilobyte a second"),
         "{}",
-        with(own)
+        with(links)
     );
     let twice = r#""links": [{"from": "B", "to": "s", "latency_seconds": 0.0, "bytes_per_second": 1000.0},
         {"from": "B", "to": "s", "latency_seconds": 86400.0, "bytes_per_second": 1000.0}]"#;
     assert!(with(twice).contains("links[1].to: is a second link from 'B' to 's'"), "{}", with(twice));
 
-    let own = r#""links": [{"from": "B", "to": "B", "latency_seconds": 0.0, "bytes_per_second": 1000.0}]"#;
-    assert!(with(own).contains("links[0].to: is 'B', where the link comes from"), "{}", with(own));
+    let links = r#""links": [{"from": "B", "to": "B", "latency_seconds": 0.0, "bytes_per_second": 1000.0}]"#;
+    assert!(with(links).contains("links[0].to: is 'B', where the link comes from"), "{}", with(links));
 
     let message = with(r#""memory": {"bytes_per_second": 100}"#);
     assert!(message.contains("memory.bytes_per_second: is 100, must be at least a megabyte a second"), "{message}");
@@ -121,4 +121,20 @@ fn a_slowed_core_becomes_the_slow_cluster() {
     assert_ne!(board.fingerprint(), slowed.fingerprint());
     assert!(board.with_slowdown(&[(CoreId(7), 3.0)]).unwrap_err().to_string().contains("slow core 7"));
     assert!(board.with_slowdown(&[(CoreId(1), 0.5)]).is_err());
+    // Once more, it is slower than it was.
+    let slower = slowed.with_slowdown(&[(CoreId(1), 2.0)]).unwrap();
+    assert_eq!(slower.cluster("s").unwrap().cores[0].emulated_slowdown, Some(6.0));
+}
+
+/// What is slowed changes which cluster a label names, so that links between labels say nothing any more.
+#[test]
+fn a_slowed_board_has_no_links() {
+    let clusters = r#"[{"label": "B", "capacity": 1024, "cores": [{"id": 0}, {"id": 1}]},
+        {"label": "s", "capacity": 500, "cores": [{"id": 2}]}]"#;
+    let mut document = Board::from_json(&document(clusters)).unwrap().to_document();
+    let (from, to) = ("B".to_owned(), "s".to_owned());
+    document.links.push(Link { from, to, bytes_per_second: 1e9, latency_seconds: 0.0, blocks: None });
+    let board = Board::try_from(document).unwrap();
+    assert_eq!(board.links().len(), 1);
+    assert!(board.with_slowdown(&[(CoreId(0), 4.0)]).unwrap().links().is_empty());
 }

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-use millstream_board::{Board, EngineName, EngineSet};
+use millstream_board::{Board, BoardError, EngineName, EngineSet, Processor};
 
 fn document(cluster: &str, more: &str) -> String {
     format!(
@@ -29,6 +29,9 @@ fn clusters_and_accelerators_name_providers() {
         ("QNNExecutionProvider", "htp", Some(1))
     );
 
+    // One that it has already is not there twice.
+    assert_eq!(board.clone().with_provider(htp.clone()), board);
+
     let again = Board::from_json(&serde_json::to_string(&board.to_document()).unwrap()).unwrap();
     assert_eq!((&again, again.fingerprint()), (&board, board.fingerprint()));
 }
@@ -54,7 +57,11 @@ fn engines_that_a_board_does_not_have_are_told_with_those_that_it_has() {
     }
     assert!(board.check_engines(&"xnnpack,openvino".parse().unwrap()).is_ok());
     let xnnpack: EngineName = "xnnpack".parse().unwrap();
+    // A processor runs an engine that its cluster has.
+    let processor = Processor::new("B", [0]).with_engine(xnnpack);
+    assert!(matches!(board.check(&processor), Err(BoardError::OtherEngine { .. })));
     let with = board.with_engines(&xnnpack.into());
+    assert!(with.check(&processor).is_ok());
     assert!(Board::try_from(with.to_document()).is_ok());
 }
 

@@ -48,6 +48,20 @@ fn hosts_become_one_board_with_names_and_cores_of_its_own() {
     assert!(system.link("rk", "rk").is_none());
 }
 
+/// Two hosts that have the same engine share what their system knows of it.
+#[test]
+fn a_provider_that_several_hosts_have_is_there_once() {
+    let host = |id: &str| {
+        format!(
+            r#"{{"id": "{id}", "board": {{"format": "millstream-board", "version": 1, "name": "{id}", "clusters": [
+                {{"label": "B", "capacity": 1024, "cores": [{{"id": 0}}]}}],
+                "providers": [{{"engine": "xnnpack", "provider": "XnnpackExecutionProvider"}}]}}}}"#
+        )
+    };
+    let system = read(&[host("rk"), host("pi")].join(", "), LINK).unwrap();
+    assert_eq!(system.board().providers().len(), 1);
+}
+
 #[test]
 fn an_inline_board_and_a_half_duplex_link_are_read() {
     let inline = r#"{"id": "x", "board": {"format": "millstream-board", "version": 1, "name": "x", "clusters": [

@@ -192,10 +192,11 @@ typedef struct {
 } MsPort;
 
 /**
- * A tensor, which is looked at where it is. Elements are dense, the last dimension innermost, in the byte order of the machine.
+ * A tensor, which is looked at where it is. Elements are dense, the last dimension innermost, in the byte order of the
+ * machine.
  *
- * As an input it is the caller's: whatever it points at is copied before the call returns. As an output it belongs to its result, must
- * not be written to, and is valid until that is freed.
+ * As an input it is the caller's: whatever it points at is copied before the call returns. As an output it belongs to
+ * its result, must not be written to, and is valid until that is freed.
  */
 typedef struct {
   /**
@@ -234,8 +235,8 @@ extern "C" {
 const char *ms_version(void);
 
 /**
- * Why the last call on this thread failed that did; an empty text before. It stays where it is until the next failure on this thread
- * or the thread's end, and is never freed.
+ * Why the last call on this thread failed that did; an empty text before. It stays where it is until the next failure
+ * on this thread or the thread's end, and is never freed.
  */
 const char *ms_last_error(void);
 
@@ -245,25 +246,31 @@ const char *ms_last_error(void);
 void ms_string_free(char *string);
 
 /**
- * Opens a session and puts it into `session`: measures the network if nobody did before, which takes about 20 s, finds the best
- * schedule for an objective, tries it out, and starts it.
+ * Opens a session and puts it into `session`: measures the network if nobody did before, which takes about 20 s, finds
+ * the best schedule for an objective, tries it out, and starts it.
  *
- * `model` is the path of an ONNX file, or zoo:NAME for a built-in network; it may be null if there is a schedule. `options` is null or
- * a JSON object, in which all of these may be left out:
+ * `model` is the path of an ONNX file, or zoo:NAME for a built-in network; it may be null if there is a schedule.
+ * `options` is null or a JSON object, in which all of these may be left out:
  *
- * - "objective": "throughput", "latency", "balanced" or "energy"; "max_latency", "min_throughput", "max_power": what the schedule must
- *   keep to, in seconds, frames per second and watts; "margin": by what part predictions must be better than that, 0.1 for a tenth
- * - "schedule": the path of a schedule, or what stands in one, as ms_session_plan_json returns it; then nothing is planned
- * - "profile", "costs": the path of a profile, or that of cost models or the name of a built-in board, to plan on without measuring or trying
- *   anything
- * - "fresh": true to measure even if the network was measured before; "profile_seconds": time to measure, where that is done
- * - "dimensions": sizes of open dimensions by name, or by input and position such as image.2; "batch": that of an open first one
- * - "inputs": a list of files with frames to measure and try with, each as FILE or NAME=FILE: .npy, .npz, PNG or JPEG files, or folders of
- *   them; made-up frames by default, which some networks refuse
- * - "board": a board file, or the name of a built-in board, if it is not the whole machine; "engine": "onnxruntime", "openvino", several
- *   with commas between them, or "all"; "cache_folder": where profiles and optimised sessions are kept
- * - "frames_in_flight": frames in the pipeline at most; "frames_outstanding": frames at most whose results were not received, 16 for each
- *   replica by default; "frame_timeout": how many seconds a stage may work on a frame, which fails then
+ * - "objective": "throughput", "latency", "balanced" or "energy"; "max_latency", "min_throughput", "max_power": what
+ *   the schedule must keep to, in seconds, frames per second and watts; "margin": by what part predictions must be
+ *   better than that, 0.1 for a tenth
+ * - "schedule": the path of a schedule, or what stands in one, as ms_session_plan_json returns it; then nothing is
+ *   planned
+ * - "profile", "costs": the path of a profile, or that of cost models or the name of a built-in board, to plan on
+ *   without measuring or trying anything
+ * - "fresh": true to measure even if the network was measured before; "profile_seconds": time to measure, where that
+ *   is done
+ * - "dimensions": sizes of open dimensions by name, or by input and position such as image.2; "batch": that of an open
+ *   first one
+ * - "inputs": a list of files with frames to measure and try with, each as FILE or NAME=FILE: .npy, .npz, PNG or JPEG
+ *   files, or folders of them; made-up frames by default, which some networks refuse
+ * - "board": a board file, or the name of a built-in board, if it is not the whole machine; "engine": "onnxruntime",
+ *   "openvino", several with commas between them, or "all"; "cache_folder": where profiles and optimised sessions are
+ *   kept
+ * - "frames_in_flight": frames in the pipeline at most; "frames_outstanding": frames at most whose results were not
+ *   received, 16 for each replica by default; "frame_timeout": how many seconds a stage may work on a frame, which
+ *   fails then
  *
  * A process that is forked off can't use the sessions of its parent.
  */
@@ -272,7 +279,8 @@ MsStatus ms_session_open(const char *model,
                          MsSession **session);
 
 /**
- * Ends and frees a session; frames on their way are dropped. No other thread may be using it. Does nothing with a null pointer.
+ * Ends and frees a session; frames on their way are dropped. No other thread may be using it. Does nothing with a null
+ * pointer.
  */
 void ms_session_free(MsSession *session);
 
@@ -315,8 +323,9 @@ MsStatus ms_session_plan_json(const MsSession *session, char **json);
 MsStatus ms_session_report_json(const MsSession *session, char **json);
 
 /**
- * Submits a frame, and puts its number into `sequence` unless that is null. Waits while there is no room, for `timeout_ms` milliseconds
- * at most, or as long as it takes if that is negative; results must be received meanwhile, by this thread or another one.
+ * Submits a frame, and puts its number into `sequence` unless that is null. Waits while there is no room, for
+ * `timeout_ms` milliseconds at most, or as long as it takes if that is negative; results must be received meanwhile,
+ * by this thread or another one.
  */
 MsStatus ms_session_submit(const MsSession *session,
                            const MsTensor *inputs,
@@ -325,23 +334,23 @@ MsStatus ms_session_submit(const MsSession *session,
                            uint64_t *sequence);
 
 /**
- * Tells that no more frames will be submitted: ms_session_await returns MS_STATUS_END once the results of those before were received, and
- * ms_session_submit fails from now on. ms_session_run goes on.
+ * Tells that no more frames will be submitted: ms_session_await returns MS_STATUS_END once the results of those before
+ * were received, and ms_session_submit fails from now on. ms_session_run goes on.
  */
 MsStatus ms_session_end(const MsSession *session);
 
 /**
- * Puts the outputs of the next frame that was submitted into `result`, in order. Waits for them as ms_session_submit does. MS_STATUS_END
- * if there is no frame whose result was not received; MS_STATUS_FRAME_FAILED if this one got lost, and then the next call is about the
- * next frame. `result` is null unless there is one.
+ * Puts the outputs of the next frame that was submitted into `result`, in order. Waits for them as ms_session_submit
+ * does. MS_STATUS_END if there is no frame whose result was not received; MS_STATUS_FRAME_FAILED if this one got lost,
+ * and then the next call is about the next frame. `result` is null unless there is one.
  */
 MsStatus ms_session_receive(const MsSession *session,
                             int64_t timeout_ms,
                             MsResult **result);
 
 /**
- * The same for a thread that receives what another one submits: while no frame is on its way, the next one is waited for as well, and
- * MS_STATUS_END is the end that ms_session_end told.
+ * The same for a thread that receives what another one submits: while no frame is on its way, the next one is waited
+ * for as well, and MS_STATUS_END is the end that ms_session_end told.
  */
 MsStatus ms_session_await(const MsSession *session,
                           int64_t timeout_ms,

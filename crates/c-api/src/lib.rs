@@ -2,9 +2,9 @@
 //!
 //! The front door `millstream` does the work; here are handles, texts and tensors as C has them.
 //!
-//! Invariants: whatever C hands over that can be looked at is checked, null pointers first; no panic crosses the border; no memory of the
-//! caller's is looked at after a call has returned; what is handed out stays where it is until its owner is freed. Unsafe code is in
-//! `border` alone.
+//! Invariants: whatever C hands over that can be looked at is checked, null pointers first; no panic crosses the
+//! border; no memory of the caller's is looked at after a call has returned; what is handed out stays where it is until
+//! its owner is freed. Unsafe code is in `border` alone.
 
 pub mod border;
 mod failure;

@@ -50,6 +50,6 @@ mod tests {
     fn frames_to_measure_with_are_read() {
         let options = Options::parse(Some(r#"{ "inputs": ["none.npy"], "costs": "khadas-vim3" }"#));
         let refused = options.and_then(|options| open(Some("zoo:squeezenet"), &options)).err();
-        assert!(refused.as_ref().is_some_and(|own| own.message.contains("none.npy")), "{refused:?}");
+        assert!(refused.as_ref().is_some_and(|failure| failure.message.contains("none.npy")), "{refused:?}");
     }
 }

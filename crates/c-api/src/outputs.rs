@@ -35,8 +35,8 @@ impl Outputs {
 
 impl Output {
     pub(crate) fn new(name: CString, tensor: Tensor) -> Self {
-        let strings: Vec<CString> = tensor.strings().unwrap_or_default().iter().map(|own| text(own)).collect();
-        let pointers = strings.iter().map(|own| own.as_ptr()).collect();
+        let strings: Vec<CString> = tensor.strings().unwrap_or_default().iter().map(|string| text(string)).collect();
+        let pointers = strings.iter().map(|string| string.as_ptr()).collect();
         Self { name, tensor, pointers, _strings: strings }
     }
 }

@@ -27,7 +27,8 @@ impl Port {
     }
 }
 
-/// A frame: one tensor for each input, in order. Tensors with names go to the inputs of these names, others to those at their places.
+/// A frame: one tensor for each input, in order. Tensors with names go to the inputs of these names, others to those at
+/// their places.
 pub(crate) fn frame(inputs: &[Port], tensors: Vec<(Option<String>, Tensor)>) -> Result<Vec<Tensor>, Failure> {
     check_count(inputs, tensors.len())?;
     let mut frame: Vec<Option<Tensor>> = inputs.iter().map(|_| None).collect();

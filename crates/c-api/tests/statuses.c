@@ -92,7 +92,7 @@ static void frames_to_come(MsSession *session) {
     const size_t one[] = {1};
     const int64_t number = 1;
     const MsTensor tensor = {NULL, MS_DATA_TYPE_I64, 1, one, &number, sizeof number};
-    expect("after the end", ms_session_submit(session, &tensor, 1, -1, NULL), MS_STATUS_FAILED, "no more can be submitted");
+    expect("after the end", ms_session_submit(session, &tensor, 1, -1, NULL), MS_STATUS_FAILED, "no frames can be submitted");
     expect("after the end", ms_session_run(session, &tensor, 1, &result), MS_STATUS_OK, "");
     ms_result_free(result);
 }

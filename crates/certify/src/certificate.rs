@@ -1,3 +1,5 @@
+//! The file format of certificates.
+
 use millstream_board::{Document, Provenance, read_document};
 use millstream_cost::Clocks;
 use millstream_schedule::{BoardReference, ModelReference, SearchedBound};
@@ -37,25 +39,28 @@ pub struct Certificate {
     pub is_measured: bool,
     /// Its period by the rules of execution and the costs, where nobody waits for memory.
     pub evaluated_period_nanoseconds: u64,
-    /// By what part the promised period is above the bound: `predicted / bound - 1`. Where it was measured, it may be negative.
+    /// By what part the promised period is above the bound: `predicted / bound - 1`. Where it was measured, it may be
+    /// negative.
     pub gap: f64,
     /// No schedule on the board goes below this.
     pub throughput: ThroughputProof,
-    /// No pipeline of contiguous stages on single processors, or on replicas of them, goes below this; missing if no such pipeline runs the
-    /// network, or if there is too much to write down.
+    /// No pipeline of contiguous stages on single processors, or on replicas of them, goes below this; missing if no
+    /// such pipeline runs the network, or if there is too much to write down.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub single_processors: Option<SingleProcessorProof>,
-    /// No pipeline that was searched for goes below this, teams among them; missing as the one before, and where nothing was searched.
+    /// No pipeline that was searched for goes below this, teams among them; missing as the one before, and where
+    /// nothing was searched.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub searched: Option<SearchedProof>,
-    /// What the schedule says of all that was searched, where there is too much to write a proof of it down: it has only the search's word.
+    /// What the schedule says of all that was searched, where there is too much to write a proof of it down: it has
+    /// only the search's word.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unproven: Option<SearchedBound>,
 }
 
-/// A dual solution of spreading operators over clusters. With what the core-seconds of each cluster are worth, a frame is worth at least the
-/// sum over its operators of the cheapest cluster, whatever processors they run on and however they are divided; and a second on the board is
-/// worth 1. So frames can't pass more often than that.
+/// A dual solution of spreading operators over clusters. With what the core-seconds of each cluster are worth, a frame
+/// is worth at least the sum over its operators of the cheapest cluster, whatever processors they run on and however
+/// they are divided; and a second on the board is worth 1. So frames can't pass more often than that.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ThroughputProof {
@@ -75,7 +80,8 @@ pub struct PartsPerBillion {
     pub parts: u64,
 }
 
-/// Everything that pipelines reach whose stages all have a shorter period than the one that is proven to be the shortest: nowhere the end.
+/// Everything that pipelines reach whose stages all have a shorter period than the one that is proven to be the
+/// shortest: nowhere the end.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SingleProcessorProof {
@@ -83,23 +89,26 @@ pub struct SingleProcessorProof {
     pub period_nanoseconds: u64,
     /// The blocks of the network's chain.
     pub blocks: usize,
-    /// What can be reached, by rising `used`, the first cluster counting fastest, and then `last`, as a mask with the first cluster as its
-    /// lowest bit; the start, where nothing is used, is left out.
+    /// What can be reached, by rising `used`, the first cluster counting fastest, and then `last`, as a mask with the
+    /// first cluster as its lowest bit; the start, where nothing is used, is left out.
     pub reached: Vec<ReachedState>,
 }
 
-/// Dual solutions for the teams of a space. With what the time of a team's processors is worth, it takes a subgraph at least as long as the
-/// subgraph's operators are worth, each where it is cheapest, and no less than the longest path through it. With that, and with what single
-/// processors take, no pipeline whose stages have a shorter period comes to the end.
+/// Dual solutions for the teams of a space. With what the time of a team's processors is worth, it takes a subgraph at
+/// least as long as the subgraph's operators are worth, each where it is cheapest, and no less than the longest path
+/// through it. With that, and with what single processors take, no pipeline whose stages have a shorter period comes to
+/// the end.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SearchedProof {
-    /// The period that no pipeline of the space goes below. What several stages take over the same link counts as if each had its own.
+    /// The period that no pipeline of the space goes below. What several stages take over the same link counts as if
+    /// each had its own.
     pub period_nanoseconds: u64,
     /// The teams of the space.
     pub teams: SearchedTeams,
     /// What is proven of each team, in alphabetical order.
-    pub worths: Vec<TeamProof>,
+    #[serde(rename = "worths")]
+    pub dual_prices: Vec<TeamProof>,
 }
 
 /// Which sets of processors may own a stage together.
@@ -132,7 +141,8 @@ pub struct TeamProof {
 pub struct ReachedState {
     /// Cores of each cluster, and accelerators, in the order of the board.
     pub used: Vec<usize>,
-    /// Positions of the clusters and accelerators of the last stage, where it matters to the next stage who sends; empty where it does not.
+    /// Positions of the clusters and accelerators of the last stage, where it matters to the next stage who sends;
+    /// empty where it does not.
     pub last: Vec<usize>,
     /// Numbers of blocks that are done.
     pub ends: Vec<usize>,

@@ -1,55 +1,56 @@
+//! The check of a whole certificate against a schedule.
+
 use millstream_board::Board;
 use millstream_cost::{CostTable, Nanoseconds};
-use millstream_graph::Graph;
-use millstream_partition::Chain;
 use millstream_schedule::{ScheduleDocument, SearchedBound};
 
 use crate::comparing::nanoseconds;
 use crate::promise::{check_constraints, check_not_below, check_power, check_prediction};
 use crate::single::{is_beyond_proof, need_teams};
 use crate::stage_rates::StageRates;
-use crate::{Certificate, CertifyError, check_searched, check_single_processors, check_throughput};
+use crate::{Certificate, CertifyError, NetworkBlocks, check_searched, check_single_processors, check_throughput};
 
 /// Checks what a certificate says of a schedule, and what the schedule promises, on the costs at the schedule's clocks.
 ///
-/// What is measured is not promised by costs. Where processors compete for memory, or stages or replicas for a link, it depends on a simulation what
-/// frames take; here, only that the period is not below what is possible. [`check_prediction`] compares the rest
-/// with what a simulation shows.
+/// What is measured is not promised by costs. Where processors compete for memory, or stages or replicas for a link, it
+/// depends on a simulation what frames take; here, only that the period is not below what is possible.
+/// [`check_prediction`] compares the rest with what a simulation shows.
 ///
 /// # Errors
 /// The first thing that is not so.
 pub fn check(
     certificate: &Certificate,
     schedule: &ScheduleDocument,
-    (graph, chain): (&Graph, &Chain),
+    network: NetworkBlocks<'_>,
     board: &Board,
     table: &CostTable,
 ) -> Result<(), CertifyError> {
-    same("model", &certificate.model, &schedule.model, |own| {
-        format!("'{}' (digest {:.12}, sizes {:?}, batch {})", own.name, own.digest, own.dimensions, own.batch)
+    let graph = network.graph;
+    same("model", &certificate.model, &schedule.model, |model| {
+        format!("'{}' (digest {:.12}, sizes {:?}, batch {})", model.name, model.digest, model.dimensions, model.batch)
     })?;
-    same("board", &certificate.board, &schedule.board, |own| format!("'{}' ({})", own.name, own.fingerprint))?;
-    same("choice of clocks", &certificate.clocks, &schedule.clocks, |own| match own.is_empty() {
+    same("board", &certificate.board, &schedule.board, |board| format!("'{}' ({})", board.name, board.fingerprint))?;
+    same("choice of clocks", &certificate.clocks, &schedule.clocks, |clocks| match clocks.is_empty() {
         true => "none".to_owned(),
-        false => format!("{own:?}"),
+        false => format!("{clocks:?}"),
     })?;
     same("configuration", &certificate.configuration, &schedule.configuration, String::clone)?;
     let predicted = schedule.predicted.period_seconds;
-    let seconds = |own: &f64| format!("{own} s");
+    let seconds = |seconds: &f64| format!("{seconds} s");
     same("period", &certificate.predicted_period_seconds, &predicted, seconds)?;
-    let measured = |own: &bool| if *own { "measured" } else { "by costs alone" }.to_owned();
+    let measured = |is_measured: &bool| if *is_measured { "measured" } else { "by costs alone" }.to_owned();
     same("promise", &certificate.is_measured, &schedule.predicted.is_measured, measured)?;
 
-    let own = schedule.resolve(graph, &certificate.model.digest, board)?;
+    let resolved = schedule.resolve(graph, &certificate.model.digest, board)?;
     // Nobody is faster than the memory.
     let searched = table.within_memory_of(board, graph);
-    let evaluated = own.evaluate(graph, &searched)?;
+    let evaluated = resolved.evaluate(graph, &searched)?;
     nanoseconds("the schedule's period [ns]", certificate.evaluated_period_nanoseconds, evaluated.period.0)?;
     let promised = &schedule.predicted;
     if !promised.is_measured {
         match board.memory_bytes_per_second().is_some() || evaluated.shares_board_links() {
             true => check_not_below(promised, &evaluated)?,
-            false => check_prediction(promised, &evaluated, own.energy(graph, &searched)?)?,
+            false => check_prediction(promised, &evaluated, resolved.energy(graph, &searched)?)?,
         }
     }
     check_power(promised)?;
@@ -60,56 +61,56 @@ pub fn check(
     number("the gap", certificate.gap, predicted / bound.max(1e-12) - 1.0)?;
     let promised = schedule.predicted.lower_bound_period_seconds;
     same("lower bound", &bound, &promised, seconds)?;
-    let ground = (graph, chain);
     if let Some(proof) = &certificate.single_processors {
-        check_single_processors(proof, ground, board, &searched)?;
+        check_single_processors(proof, network, board, &searched)?;
     }
     if let Some(proof) = &certificate.searched {
-        check_searched(proof, ground, board, &searched)?;
+        check_searched(proof, network, board, &searched)?;
     }
-    check_promised_bound(certificate, schedule, ground, board, &searched)
+    check_promised_bound(certificate, schedule, network, board, &searched)
 }
 
-/// Whether what the schedule says of all that was searched is what the certificate proves, and nothing is missing there that can be written
-/// down.
+/// Whether what the schedule says of all that was searched is what the certificate proves, and nothing is missing there
+/// that can be written down.
 fn check_promised_bound(
     certificate: &Certificate,
     schedule: &ScheduleDocument,
-    (graph, chain): (&Graph, &Chain),
+    network: NetworkBlocks<'_>,
     board: &Board,
     table: &CostTable,
 ) -> Result<(), CertifyError> {
     let Some(promised) = &schedule.predicted.searched else { return Ok(()) };
     let missing = |what| Err(CertifyError::Missing { what });
     let is_incomplete = certificate.single_processors.is_none() || certificate.searched.is_none();
-    let is_beyond_proof = is_incomplete && is_beyond_proof(graph, chain, board, table);
-    if certificate.single_processors.is_none() && !is_beyond_proof && !need_teams(graph, chain, board, table) {
+    let is_beyond_proof = is_incomplete && is_beyond_proof(network, board, table);
+    if certificate.single_processors.is_none() && !is_beyond_proof && !need_teams(network, board, table) {
         return missing("what contiguous stages on single processors reach");
     }
     let Some(proof) = &certificate.searched else {
         if !is_beyond_proof {
             return missing("a bound on all that was searched");
         }
-        let said = |own: &Option<SearchedBound>| own.as_ref().map_or("none".to_owned(), |own| format!("{own:?}"));
+        let said =
+            |bound: &Option<SearchedBound>| bound.as_ref().map_or("none".to_owned(), |bound| format!("{bound:?}"));
         let promised = &schedule.predicted.searched;
         return same("unproven bound on all that was searched", &certificate.unproven, promised, said);
     };
-    let has_links = StageRates::new(graph, chain, board, table).is_some_and(|rates| rates.have_links());
-    same("searched space", &proof.teams.in_words(has_links), &promised.space, |own| format!("'{own}'"))?;
+    let has_links = StageRates::new(network, board, table).is_some_and(|rates| rates.have_links());
+    same("searched space", &proof.teams.space(has_links), &promised.space, |space| format!("'{space}'"))?;
     let bound = Nanoseconds(proof.period_nanoseconds).seconds();
-    same("bound on all that was searched", &bound, &promised.period_seconds, |own| format!("{own} s"))
+    same("bound on all that was searched", &bound, &promised.period_seconds, |seconds| format!("{seconds} s"))
 }
 
 fn same<T: PartialEq>(
     what: &'static str,
     certified: &T,
-    own: &T,
+    of_schedule: &T,
     text: impl Fn(&T) -> String,
 ) -> Result<(), CertifyError> {
-    if certified == own {
+    if certified == of_schedule {
         return Ok(());
     }
-    Err(CertifyError::OtherSchedule { what, certified: text(certified), own: text(own) })
+    Err(CertifyError::OtherSchedule { what, certified: text(certified), of_schedule: text(of_schedule) })
 }
 
 /// Equal to the last digit: files keep all of them.

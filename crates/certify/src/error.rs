@@ -1,3 +1,5 @@
+//! Why a certificate is refused.
+
 use millstream_board::DocumentError;
 use millstream_schedule::{MissedConstraint, ScheduleError};
 use thiserror::Error;
@@ -10,14 +12,14 @@ pub enum CertifyError {
     #[error(transparent)]
     Document(#[from] DocumentError),
     /// It is of something else.
-    #[error("the certificate is of another schedule: its {what} is {certified}, that of the schedule is {own}")]
+    #[error("the certificate is of another schedule: its {what} is {certified}, that of the schedule is {of_schedule}")]
     OtherSchedule {
         /// What differs.
         what: &'static str,
         /// What the certificate has.
         certified: String,
         /// What the schedule has.
-        own: String,
+        of_schedule: String,
     },
     /// A number is not what comes out when it is worked out again.
     #[error("{what} is {certified} in the certificate; by this board and these costs it is {found}")]
@@ -29,8 +31,8 @@ pub enum CertifyError {
         /// What it is.
         found: f64,
     },
-    /// The dual solution is none.
-    #[error("the shares of the throughput's proof are no division of the board: {detail}")]
+    /// The dual prices of the bound on all schedules are not valid.
+    #[error("the shares of the throughput's proof do not add up to the whole board: {detail}")]
     Shares {
         /// What is wrong.
         detail: String,
@@ -49,18 +51,19 @@ pub enum CertifyError {
     },
     /// A schedule promises what it does not take.
     #[error(
-        "the schedule promises that {what} is {promised}, which nobody measured; by this board and these costs it is {found}"
+        "the schedule promises that {what} is {promised}, although it was not measured; by this board and these costs it is {found}"
     )]
     Promise {
         /// Which number, with its unit.
         what: &'static str,
         /// What the schedule says.
         promised: f64,
-        /// What comes out: where processors wait for memory, or stages or replicas for the same link, and nothing was simulated, at least that.
+        /// What comes out: where processors wait for memory, or stages or replicas for the same link, and nothing was
+        /// simulated, at least that.
         found: f64,
     },
     /// A schedule promises to keep to a limit, and another number that does not.
-    #[error("the schedule was planned for a limit that it does not keep by what it promises itself: {missed}")]
+    #[error("the schedule's own prediction violates the limit it was planned for: {missed}")]
     Constraint {
         /// What is missed, and by how much.
         missed: MissedConstraint,
@@ -73,7 +76,7 @@ pub enum CertifyError {
     },
     /// A proof of something that the schedule promises is not there.
     #[error(
-        "the schedule promises {what}, and the certificate has no proof of it; write it again with 'schedule --certificate'"
+        "the schedule promises {what}, and the certificate has no proof of it; make a certificate of this schedule anew"
     )]
     Missing {
         /// What has no proof.

@@ -1,16 +1,16 @@
 //! Certificates: what is proven of a schedule, in a form that a stranger can check.
 //!
-//! A [`Certificate`] has a bound on the period of *all* schedules on a board by given costs, with the dual solution that proves it; the
-//! shortest period of pipelines of contiguous stages on single processors or replicas of them, with what can be reached below it; and a bound
-//! on all pipelines that were searched for, whose stages may also run on teams, with a dual solution for each team. [`check()`]
-//! works all of it out again. It shares nothing with the searches but documents, the network's blocks and subgraphs, and the rules of
-//! execution.
+//! A [`Certificate`] has a bound on the period of *all* schedules on a board by given costs, with the dual solution
+//! that proves it; the shortest period of pipelines of contiguous stages on single processors or replicas of them, with
+//! what can be reached below it; and a bound on all pipelines that were searched for, whose stages may also run on
+//! teams, with a dual solution for each team. [`check()`] works all of it out again. It shares nothing with the
+//! searches but documents, the network's blocks and subgraphs, and the rules of execution.
 //!
 //! ```
 //! use millstream_board::Board;
 //! use millstream_certify::{PartsPerBillion, ThroughputProof, check_throughput};
 //! use millstream_cost::{CostTable, Nanoseconds};
-//! use millstream_graph::{DataType, GraphBuilder, NewOperator, OperatorKind, Shape};
+//! use millstream_graph::{DataType, GraphBuilder, NewOperator, OperatorId, OperatorKind, Shape};
 //!
 //! let mut builder = GraphBuilder::new("one operator");
 //! let input = builder.value("input", Some(DataType::F32), Some(Shape::from([1])))?;
@@ -24,7 +24,7 @@
 //!     "clusters": [{"label": "B", "capacity": 1024, "cores": [{"id": 0}, {"id": 1}]}]}"#)?;
 //! let mut table = CostTable::new(1, board.processor_classes());
 //! // A microsecond, on one core or on two.
-//! table.processors().for_each(|processor| table.set_time(processor, 0, Nanoseconds(1000)));
+//! table.class_ids().for_each(|processor| table.set_time(processor, OperatorId::new(0), Nanoseconds(1000)));
 //!
 //! // All worth is in the only cluster. Its two cores pass a frame every half microsecond, and no more.
 //! let shares = vec![PartsPerBillion { label: "B".into(), parts: 1_000_000_000 }];
@@ -34,13 +34,14 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Invariants: nothing here searches, and nothing here calls a search; whatever a certificate says is worked out again from the network, the
-//! board and the costs.
+//! Invariants: nothing here searches, and nothing here calls a search; whatever a certificate says is worked out again
+//! from the network, the board and the costs.
 
 mod certificate;
 mod check;
 mod comparing;
 mod error;
+mod network;
 mod part_shares;
 mod promise;
 mod reached;
@@ -59,6 +60,7 @@ pub use certificate::{
 };
 pub use check::check;
 pub use error::CertifyError;
+pub use network::NetworkBlocks;
 pub use promise::check_prediction;
 pub use searched::check_searched;
 pub use single::check_single_processors;

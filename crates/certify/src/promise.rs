@@ -7,8 +7,9 @@ use crate::CertifyError;
 /// Energies are kept in whole nanojoules, and summed in another order.
 const JOULES: f64 = 2e-9;
 
-/// Whether everything that a schedule promises of its frames is what an evaluation says, or a simulation, where processors wait for memory or
-/// stages or replicas for the same link: period, latency, the times of all replicas and the energy. Its power follows from these.
+/// Whether everything that a schedule promises of its frames is what an evaluation says, or a simulation, where
+/// processors wait for memory or stages or replicas for the same link: period, latency, the times of all replicas and
+/// the energy. Its power follows from these.
 ///
 /// # Errors
 /// [`CertifyError::Promise`] with the first number that is another one.
@@ -17,10 +18,13 @@ pub fn check_prediction(promised: &Prediction, found: &Evaluation, energy: Optio
     equal("its latency [s]", promised.latency_seconds, found.latency.seconds())?;
 
     equal("the number of its stages", promised.replica_seconds.len() as f64, found.stages.len() as f64)?;
-    for (own, stage) in promised.replica_seconds.iter().zip(&found.stages) {
+    for (seconds, stage) in promised.replica_seconds.iter().zip(&found.stages) {
         let times = &stage.replica_times;
-        equal("the number of a stage's replicas", own.len() as f64, times.len() as f64)?;
-        own.iter().zip(times).try_for_each(|(own, time)| equal("the time of a replica [s]", *own, time.seconds()))?;
+        equal("the number of a stage's replicas", seconds.len() as f64, times.len() as f64)?;
+        seconds
+            .iter()
+            .zip(times)
+            .try_for_each(|(seconds, time)| equal("the time of a replica [s]", *seconds, time.seconds()))?;
     }
 
     // Not every search counts it.
@@ -37,7 +41,8 @@ pub(crate) fn check_power(promised: &Prediction) -> Result<(), CertifyError> {
     close("its mean power [W]", watts, joules / period, JOULES / period)
 }
 
-/// Whether a period is not below what the schedule takes at least, however processors and stages wait for memory and links.
+/// Whether a period is not below what the schedule takes at least, however processors and stages wait for memory and
+/// links.
 pub(crate) fn check_not_below(promised: &Prediction, evaluated: &Evaluation) -> Result<(), CertifyError> {
     let (promised, found) = (promised.period_seconds, evaluated.least_period().seconds());
     match promised >= found {

@@ -13,18 +13,20 @@ pub(crate) struct Beginning<'a> {
     pub(crate) senders: &'a [usize],
     /// Blocks that are done before.
     pub(crate) start: usize,
-    /// The numbers of cores that there is room for beside the stage before: with each of them, all that it contains, and these first.
+    /// The numbers of cores that there is room for beside the stage before: with each of them, all that it contains,
+    /// and these first.
     pub(crate) sizes: &'a [usize],
 }
 
 /// Ways to run a stage.
 pub(crate) trait Ways {
-    /// For each of the sizes, the shortest period in nanoseconds, not yet rounded, of a stage on all of these cores that ends after so many
-    /// blocks; infinite if there is none.
+    /// For each of the sizes, the shortest period in nanoseconds, not yet rounded, of a stage on all of these cores
+    /// that ends after so many blocks; infinite if there is none.
     fn periods(&mut self, beginning: Beginning<'_>, end: usize, periods: &mut [f64]);
 }
 
-/// Where pipelines get by stages with a period below a given one, and whether stages that have that period come to the end.
+/// Where pipelines get by stages with a period below a given one, and whether stages that have that period come to the
+/// end.
 pub(crate) struct Reached<'a> {
     space: &'a Space,
     blocks: usize,
@@ -116,8 +118,8 @@ impl Ends {
 
     /// Puts all that are in a set of others into an own one.
     fn extend(&mut self, set: usize, others: &Self, place: usize) {
-        let own = &mut self.words[set * self.words_each..][..self.words_each];
-        own.iter_mut().zip(others.of(place)).for_each(|(own, other)| *own |= other);
+        let words = &mut self.words[set * self.words_each..][..self.words_each];
+        words.iter_mut().zip(others.of(place)).for_each(|(word, other)| *word |= other);
     }
 }
 
@@ -127,9 +129,9 @@ struct Stages<'a> {
     blocks: usize,
     period: u64,
     /// By the units of the stage before, what there is room for beside it.
-    rooms: Vec<Option<Vec<usize>>>,
+    compatible: Vec<Option<Vec<usize>>>,
     /// By these units and the blocks that are done.
-    known: Vec<Option<StagesFrom>>,
+    timed: Vec<Option<StagesFrom>>,
     periods: Vec<f64>,
 }
 
@@ -144,16 +146,16 @@ struct StagesFrom {
 
 impl<'a> Stages<'a> {
     fn new(space: &'a Space, blocks: usize, period: u64) -> Self {
-        let known = (0..space.lasts() * blocks).map(|_| None).collect();
-        Self { space, blocks, period, rooms: vec![None; space.lasts()], known, periods: vec![0.0; space.sizes()] }
+        let timed = (0..space.lasts() * blocks).map(|_| None).collect();
+        Self { space, blocks, period, compatible: vec![None; space.lasts()], timed, periods: vec![0.0; space.sizes()] }
     }
 
     /// All that take their frames over from a stage on a set of units; each is timed once.
     fn from(&mut self, last: usize, start: usize, ways: &mut impl Ways) -> &StagesFrom {
         let (space, blocks, period) = (self.space, self.blocks, self.period);
-        let sizes = self.rooms[last].get_or_insert_with(|| space.sizes_beside(last));
+        let sizes = self.compatible[last].get_or_insert_with(|| space.sizes_beside(last));
         let periods = &mut self.periods;
-        self.known[last * blocks + start].get_or_insert_with(|| {
+        self.timed[last * blocks + start].get_or_insert_with(|| {
             // Where it does not matter who sends, anybody may stand for all.
             let senders = Space::units_of(if space.lasts() == 1 { 1 } else { last });
             let beginning = Beginning { senders: &senders, start, sizes };
@@ -176,7 +178,8 @@ impl<'a> Stages<'a> {
     }
 }
 
-/// Whether a period is rounded to less than a given one. Halves are rounded up, also those that sums of rates miss by their last digits.
+/// Whether a period is rounded to less than a given one. Halves are rounded up, also those that sums of rates miss by
+/// their last digits.
 fn is_rounded_below(period: f64, below: u64) -> bool {
     below > 1 && period < below as f64 - 0.5 - HALVES
 }

@@ -5,8 +5,8 @@ use std::ops::Range;
 use std::rc::Rc;
 
 use millstream_board::{Board, ProcessorClass};
-use millstream_cost::{CostTable, ProcessorIndex};
-use millstream_graph::Graph;
+use millstream_cost::{ClassId, CostTable};
+use millstream_graph::{Graph, OperatorId};
 use millstream_partition::{Chain, Subgraph, subgraphs};
 
 use crate::reached::{Beginning, Reached, Ways};
@@ -16,28 +16,30 @@ use crate::stage_rates::{StageRates, possible};
 use crate::team_costs::{BILLION, TeamCosts, rounded_down};
 use crate::teams::names;
 use crate::windows::{Window, windows};
-use crate::{CertifyError, SearchedProof, TeamProof};
+use crate::{CertifyError, NetworkBlocks, SearchedProof, TeamProof};
 
-/// Follows all pipelines of a space whose stages may pass frames more often than a period, by what each way to run a stage takes at least, and
-/// looks whether they come to the end: below the period that is said to be the least they must not.
+/// Follows all pipelines of a space whose stages may pass frames more often than a period, by what each way to run a
+/// stage takes at least, and looks whether they come to the end: below the period that is said to be the least they
+/// must not.
 ///
-/// A single processor takes what its operators take. A team takes, for each subgraph, the longest path through it, or what its operators are
-/// worth by what the time of the team's processors is said to be worth.
+/// A single processor takes what its operators take. A team takes, for each subgraph, at least the longest path through
+/// it, and at least the work of its operators by the dual prices of the team's processors, each operator where it is
+/// cheapest.
 ///
 /// # Errors
-/// [`CertifyError::Searched`] if the space or the worths are not such, or if another period is the least.
+/// [`CertifyError::Searched`] if the space or the dual prices are not valid, or if another period is the least.
 pub fn check_searched(
     proof: &SearchedProof,
-    (graph, chain): (&Graph, &Chain),
+    network: NetworkBlocks<'_>,
     board: &Board,
     table: &CostTable,
 ) -> Result<(), CertifyError> {
     let wrong = |detail: String| CertifyError::Searched { detail };
-    let rates = StageRates::new(graph, chain, board, table)
+    let rates = StageRates::new(network, board, table)
         .filter(|rates| !has_too_many_states(rates))
         .ok_or_else(|| wrong("the costs are of another board, or it has more states than can be checked".to_owned()))?;
     let space = Space::of(&rates);
-    let mut ways = TeamWays::new(proof, (graph, chain), board, (&rates, &space), table).map_err(wrong)?;
+    let mut ways = TeamWays::new(proof, network, board, (&rates, &space), table).map_err(wrong)?;
     let reached = Reached::by(&space, rates.blocks, &mut ways, proof.period_nanoseconds);
     if let Some(used) = reached.end() {
         return Err(wrong(format!("stages on {used:?} cores of the clusters may have a shorter period")));
@@ -64,56 +66,58 @@ struct TeamWays<'a> {
 struct TeamWay {
     /// The number of the cores of each unit.
     size: usize,
-    /// The least of the first so many subgraphs, and how many of these have an operator that no processor of the team runs.
+    /// The least of the first so many subgraphs, and how many of these have an operator that no processor of the team
+    /// runs.
     least_until: Vec<u64>,
     gaps_until: Vec<usize>,
-    processors: Vec<ProcessorIndex>,
+    processors: Vec<ClassId>,
 }
 
 impl<'a> TeamWays<'a> {
     fn new(
         proof: &SearchedProof,
-        (graph, chain): (&Graph, &Chain),
+        NetworkBlocks { graph, chain }: NetworkBlocks<'_>,
         board: &Board,
         (rates, space): (&'a StageRates<'a>, &'a Space),
         table: &CostTable,
     ) -> Result<Self, String> {
         let teams = proof.teams.on(board, table).ok_or("its space has more teams than can be checked")?;
-        let known: Vec<Vec<ProcessorClass>> =
+        let teams: Vec<Vec<ProcessorClass>> =
             teams.into_iter().filter(|team| team.iter().all(|class| table.find(class).is_some())).collect();
-        let said = proof.worths.iter().map(|own| &own.processors);
-        if !known.iter().map(|team| names(team)).eq(said.cloned()) {
+        let said = proof.dual_prices.iter().map(|team| &team.processors);
+        if !teams.iter().map(|team| names(team)).eq(said.cloned()) {
             return Err(format!(
                 "it speaks of {} teams, which are not the {} of its space, or not in alphabetical order",
-                proof.worths.len(),
-                known.len()
+                proof.dual_prices.len(),
+                teams.len()
             ));
         }
 
         let subgraphs = subgraphs(graph);
         let windows = windows(graph, &subgraphs);
-        let way = |(team, worths): (&Vec<ProcessorClass>, &TeamProof)| {
-            TeamWay::new((team, worths), (&subgraphs, &windows), (rates, space), table)
+        let way = |(team, proof): (&Vec<ProcessorClass>, &TeamProof)| {
+            TeamWay::new((team, proof), (&subgraphs, &windows), (rates, space), table)
         };
-        let teams = known.iter().zip(&proof.worths).map(way).collect::<Result<_, _>>()?;
+        let teams = teams.iter().zip(&proof.dual_prices).map(way).collect::<Result<_, _>>()?;
         let subgraphs_until = subgraphs_until(graph, chain, &subgraphs);
         let (singles, replicas) = (SingleWays::new(space, rates), Replicas::default());
         Ok(Self { space, rates, singles, teams, subgraphs_until, beside: HashMap::new(), replicas })
     }
 
-    /// The teams that there is room for beside these senders, and the least that each pays to take anything over from them.
+    /// The teams that there is room for beside these senders, and the least that each pays to take anything over from
+    /// them.
     fn beside(&mut self, Beginning { senders, sizes, .. }: Beginning<'_>) -> Rc<[(usize, u64)]> {
-        if let Some(known) = self.beside.get(senders) {
-            return Rc::clone(known);
+        if let Some(beside) = self.beside.get(senders) {
+            return Rc::clone(beside);
         }
         let have_room = |(_, team): &(usize, &TeamWay)| sizes.binary_search(&team.size).is_ok();
         let hand_over = |(index, team): (usize, &TeamWay)| {
             let each = team.processors.iter().map(|&to| self.rates.least_hand_over(senders, to));
             (index, each.min().unwrap_or(0))
         };
-        let own: Rc<[(usize, u64)]> = self.teams.iter().enumerate().filter(have_room).map(hand_over).collect();
-        self.beside.insert(senders.to_vec(), Rc::clone(&own));
-        own
+        let beside: Rc<[(usize, u64)]> = self.teams.iter().enumerate().filter(have_room).map(hand_over).collect();
+        self.beside.insert(senders.to_vec(), Rc::clone(&beside));
+        beside
     }
 }
 
@@ -181,21 +185,21 @@ impl Replicas {
         self.quickest[0] = NEVER;
         self.ways.clear();
         for &size in sizes {
-            let (own, fewer) = (self.least[size], space.one_fewer(size).map(|fewer| self.quickest[fewer]));
+            let (quickest, fewer) = (self.least[size], space.one_fewer(size).map(|fewer| self.quickest[fewer]));
             let fewer = fewer.min().unwrap_or(NEVER);
-            if own < fewer {
-                self.ways.push((size, 1.0 / own.max(1) as f64));
+            if quickest < fewer {
+                self.ways.push((size, 1.0 / quickest.max(1) as f64));
             }
-            self.quickest[size] = own.min(fewer);
+            self.quickest[size] = quickest.min(fewer);
         }
 
         self.rate.resize(space.sizes(), 0.0);
         for &size in sizes {
-            let among = self.ways.iter().take_while(|(own, _)| *own <= size);
-            let with = |&(own, more): &(usize, f64)| match size - own {
+            let among = self.ways.iter().take_while(|(used, _)| *used <= size);
+            let with = |&(used, more): &(usize, f64)| match size - used {
                 0 => Some(more),
                 others => {
-                    Some(self.rate[others] + more).filter(|_| space.contains(size, own) && self.rate[others] > 0.0)
+                    Some(self.rate[others] + more).filter(|_| space.contains(size, used) && self.rate[others] > 0.0)
                 }
             };
             let rate = among.filter_map(with).fold(0.0, f64::max);
@@ -204,14 +208,15 @@ impl Replicas {
         }
     }
 
-    /// The same where others have some of the cores, which pass frames with these periods.
+    /// As [`Replicas::periods`], where single processors may have some of the cores: `periods` has theirs, and gets
+    /// those of both together.
     fn periods_beside(&mut self, space: &Space, sizes: &[usize], periods: &mut [f64]) {
         let others: Vec<f64> = periods.iter().map(|period| 1.0 / period).collect();
         self.periods(space, sizes, periods);
         let able: Vec<usize> = sizes.iter().copied().filter(|&size| self.rate[size] > 0.0).collect();
         for &size in sizes {
-            let among = able.iter().take_while(|own| **own < size).filter(|&&own| space.contains(size, own));
-            let beside = among.map(|&own| self.rate[own] + others[size - own]);
+            let among = able.iter().take_while(|used| **used < size).filter(|&&used| space.contains(size, used));
+            let beside = among.map(|&used| self.rate[used] + others[size - used]);
             let most = beside.fold(self.rate[size].max(others[size]), f64::max);
             periods[size] = if most > 0.0 { 1.0 / most } else { f64::INFINITY };
         }
@@ -220,17 +225,17 @@ impl Replicas {
 
 impl TeamWay {
     fn new(
-        (team, worths): (&[ProcessorClass], &TeamProof),
+        (team, proof): (&[ProcessorClass], &TeamProof),
         (subgraphs, windows): (&[Subgraph], &[Window]),
         (rates, space): (&StageRates<'_>, &Space),
         table: &CostTable,
     ) -> Result<Self, String> {
-        let processors: Vec<ProcessorIndex> = team.iter().filter_map(|class| table.find(class)).collect();
+        let processors: Vec<ClassId> = team.iter().filter_map(|class| table.find(class)).collect();
         let label = || names(team).join("+");
-        if worths.subgraphs.len() != windows.len() {
-            return Err(format!("it knows {} subgraphs of {}, not {}", worths.subgraphs.len(), label(), windows.len()));
+        if proof.subgraphs.len() != windows.len() {
+            return Err(format!("it knows {} subgraphs of {}, not {}", proof.subgraphs.len(), label(), windows.len()));
         }
-        let all = worths.subgraphs.iter().chain([&worths.tiles]).filter(|parts| !parts.is_empty());
+        let all = proof.subgraphs.iter().chain([&proof.tiles]).filter(|parts| !parts.is_empty());
         for parts in all {
             let sum: u128 = parts.iter().map(|parts| u128::from(*parts)).sum();
             if parts.len() != team.len() || sum != u128::from(BILLION) {
@@ -239,32 +244,33 @@ impl TeamWay {
         }
 
         let costs = TeamCosts { table, processors: &processors };
-        let makes_tiles =
-            |own: &&ProcessorIndex| (0..table.operators()).any(|index| table.rows(**own, index).is_some());
+        let makes_tiles = |processor: &&ClassId| table.operator_ids().any(|id| table.rows(**processor, id).is_some());
         let has_tiles = processors.iter().filter(makes_tiles).count() > 1;
+
         let (mut least_until, mut gaps_until) = (vec![0_u64], vec![0]);
-        for (subgraph, (window, parts)) in subgraphs.iter().zip(windows.iter().zip(&worths.subgraphs)) {
+        for (subgraph, (window, parts)) in subgraphs.iter().zip(windows.iter().zip(&proof.subgraphs)) {
             let is_tiled = has_tiles && window.may_be_tiled;
-            let worth = |parts: &[u64]| costs.worth(window.operators.iter(), parts) as f64;
+            let priced_work = |parts: &[u64]| costs.priced_work(window.operators.iter(), parts) as f64;
             let least = match is_tiled {
-                true => worth(&worths.tiles),
-                false => costs.path(&window.operators).max(worth(parts)),
+                true => priced_work(&proof.tiles),
+                false => costs.path(&window.operators).max(priced_work(parts)),
             };
             least_until
                 .push(least_until[least_until.len() - 1].saturating_add(rounded_down(least, window.operators.len())));
-            let runs = |operator: usize| processors.iter().any(|&own| table.time(own, operator).is_some());
-            let is_gap = !subgraph.operators().all(|id| runs(id.index()));
+
+            let runs = |id: OperatorId| processors.iter().any(|&processor| table.time(processor, id).is_some());
+            let is_gap = !subgraph.operators().all(runs);
             gaps_until.push(gaps_until[gaps_until.len() - 1] + usize::from(is_gap));
         }
         Ok(Self { size: space.encode(&rates.cores_of(team)), least_until, gaps_until, processors })
     }
 
     /// The least time of a stage of these subgraphs; `None` if the team can't run it.
-    fn time(&self, own: Range<usize>, hand_over: u64) -> Option<u64> {
-        if self.gaps_until[own.end] > self.gaps_until[own.start] {
+    fn time(&self, subgraphs: Range<usize>, hand_over: u64) -> Option<u64> {
+        if self.gaps_until[subgraphs.end] > self.gaps_until[subgraphs.start] {
             return None;
         }
-        possible((self.least_until[own.end] - self.least_until[own.start]).saturating_add(hand_over))
+        possible((self.least_until[subgraphs.end] - self.least_until[subgraphs.start]).saturating_add(hand_over))
     }
 }
 

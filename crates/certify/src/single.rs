@@ -2,21 +2,19 @@
 
 use millstream_board::{Board, host_of};
 use millstream_cost::CostTable;
-use millstream_graph::Graph;
-use millstream_partition::Chain;
 
 use crate::reached::{Beginning, Reached, Ways};
 use crate::space::{Added, MOST_UNITS, Space};
 use crate::stage_rates::{StageRates, UnitRates};
-use crate::{CertifyError, SingleProcessorProof};
+use crate::{CertifyError, NetworkBlocks, SingleProcessorProof};
 
 /// More states times ranges of blocks than this are not worth writing down, nor looking through.
 const MOST_STEPS: usize = 10_000_000;
 /// More numbers of cores are not compared with each other.
 const MOST_SIZES: usize = 10_000;
 
-/// Follows all pipelines of contiguous stages, each on one processor or on replicas of it, whose stages pass frames more often than the period
-/// that is said to be the shortest, and compares how far they get.
+/// Follows all pipelines of contiguous stages, each on one processor or on replicas of it, whose stages pass frames
+/// more often than the period that is said to be the shortest, and compares how far they get.
 ///
 /// A stage has some cores of some clusters, and of each the replicas that together pass the most frames.
 ///
@@ -24,12 +22,12 @@ const MOST_SIZES: usize = 10_000;
 /// [`CertifyError::Reached`] if they get anywhere else, or to the end.
 pub fn check_single_processors(
     proof: &SingleProcessorProof,
-    (graph, chain): (&Graph, &Chain),
+    network: NetworkBlocks<'_>,
     board: &Board,
     table: &CostTable,
 ) -> Result<(), CertifyError> {
     let wrong = |detail: String| Err(CertifyError::Reached { detail });
-    let Some(rates) = StageRates::new(graph, chain, board, table) else {
+    let Some(rates) = StageRates::new(network, board, table) else {
         return wrong("the costs are of another board".to_owned());
     };
     if proof.blocks != rates.blocks {
@@ -45,15 +43,15 @@ pub fn check_single_processors(
     if let Some(used) = reached.end() {
         return wrong(format!("a pipeline on {used:?} cores of the clusters has a shorter period"));
     }
-    let found = reached.states();
-    if let Some((own, said)) = found.iter().zip(&proof.reached).find(|(own, said)| own != said) {
+    let states = reached.states();
+    if let Some((state, said)) = states.iter().zip(&proof.reached).find(|(state, said)| state != said) {
         return wrong(format!(
             "on {:?} cores they reach {:?}, not {:?} on {:?}",
-            own.used, own.ends, said.ends, said.used
+            state.used, state.ends, said.ends, said.used
         ));
     }
-    if found.len() != proof.reached.len() {
-        return wrong(format!("there are {} states, not {}", found.len(), proof.reached.len()));
+    if states.len() != proof.reached.len() {
+        return wrong(format!("there are {} states, not {}", states.len(), proof.reached.len()));
     }
 
     // Something on the board does reach it: nothing longer is the shortest.
@@ -63,15 +61,16 @@ pub fn check_single_processors(
     }
 }
 
-/// Whether all pipelines are too many to be written down, or the board is made of several hosts, of whose pipelines nothing is.
-pub(crate) fn is_beyond_proof(graph: &Graph, chain: &Chain, board: &Board, table: &CostTable) -> bool {
+/// Whether all pipelines are too many to be written down, or the board is made of several hosts, of whose pipelines
+/// nothing is.
+pub(crate) fn is_beyond_proof(network: NetworkBlocks<'_>, board: &Board, table: &CostTable) -> bool {
     board.clusters().iter().any(|cluster| host_of(&cluster.label).is_some())
-        || StageRates::new(graph, chain, board, table).is_some_and(|rates| has_too_many_states(&rates))
+        || StageRates::new(network, board, table).is_some_and(|rates| has_too_many_states(&rates))
 }
 
 /// Whether no pipeline of stages on single processors runs a network.
-pub(crate) fn need_teams(graph: &Graph, chain: &Chain, board: &Board, table: &CostTable) -> bool {
-    StageRates::new(graph, chain, board, table).is_some_and(|rates| {
+pub(crate) fn need_teams(network: NetworkBlocks<'_>, board: &Board, table: &CostTable) -> bool {
+    StageRates::new(network, board, table).is_some_and(|rates| {
         let space = Space::of(&rates);
         Reached::by(&space, rates.blocks, &mut SingleWays::new(&space, &rates), u64::MAX).end().is_none()
     })
@@ -92,7 +91,8 @@ pub(crate) struct SingleWays<'a> {
     space: &'a Space,
     rates: &'a StageRates<'a>,
     per_unit: Vec<UnitRates>,
-    /// The same of all units, by the number of cores, where each of them takes some.
+    /// By the number of cores: frames per nanosecond of the best replicas on all units together, where each unit takes
+    /// some frames.
     passing: Vec<f64>,
 }
 
@@ -106,10 +106,10 @@ impl<'a> SingleWays<'a> {
 impl Ways for SingleWays<'_> {
     fn periods(&mut self, Beginning { senders, start, sizes }: Beginning<'_>, end: usize, periods: &mut [f64]) {
         let most = sizes.last().map_or(&[][..], |&all| self.space.decode(all));
-        for (unit, (own, &cores)) in
+        for (unit, (unit_rates, &cores)) in
             self.per_unit.iter_mut().zip(most).enumerate().filter(|(_, (_, cores))| **cores > 0)
         {
-            self.rates.work_out(own, (unit, cores), (senders, start, end));
+            self.rates.work_out(unit_rates, (unit, cores), (senders, start, end));
         }
         for &size in sizes {
             let Added { unit, cores, to } = self.space.last_added(size);

@@ -5,12 +5,13 @@ use crate::stage_rates::StageRates;
 /// More clusters and accelerators have too many sets of them.
 pub(crate) const MOST_UNITS: usize = 16;
 
-/// States: cores used of each unit, the first one counting fastest, and the units of the last stage as a mask, where that matters.
+/// States: cores used of each unit, the first one counting fastest, and the units of the last stage as a mask, where
+/// that matters.
 pub(crate) struct Space {
     strides: Vec<usize>,
     /// The cores of each number of them.
     decoded: Vec<Vec<usize>>,
-    /// The same in one number each, with a bit to spare behind the cores of each unit.
+    /// The cores of each unit packed into one number, with a bit to spare behind those of each unit.
     packed: Vec<u128>,
     /// Of each number, what the last unit adds to the others; of 0, nothing.
     added: Vec<Added>,
@@ -73,15 +74,15 @@ impl Space {
         (self.packed[one] + self.packed[other] + self.room) & self.spare == 0
     }
 
-    /// The numbers of cores, but for none, that there is room for beside one of each unit of a set; with each, all that it contains, and
-    /// these first.
+    /// The numbers of cores, but for none, that there is room for beside one of each unit of a set; with each, all that
+    /// it contains, and these first.
     pub(crate) fn sizes_beside(&self, last: usize) -> Vec<usize> {
         let senders = Self::units_of(if self.lasts == 1 { 0 } else { last });
         let used: usize = senders.into_iter().map(|unit| self.strides[unit]).sum();
         (1..self.sizes()).filter(|&size| self.have_room_for(used, size)).collect()
     }
 
-    /// The same cores without one of some unit.
+    /// These cores without one core of some unit, for each unit that has any.
     pub(crate) fn one_fewer(&self, size: usize) -> impl Iterator<Item = usize> {
         let used = self.decoded[size].iter().zip(&self.strides).filter(|(cores, _)| **cores > 0);
         used.map(move |(_, stride)| size - stride)

@@ -3,26 +3,28 @@
 use std::collections::HashSet;
 
 use millstream_board::{Board, ProcessorClass};
-use millstream_cost::{CostTable, Nanoseconds, ProcessorIndex};
+use millstream_cost::{ClassId, CostTable, Nanoseconds};
 use millstream_graph::{Graph, OperatorId, ValueId};
-use millstream_partition::Chain;
 
-/// A stage that takes so many nanoseconds, a century and more, never ends.
-const NEVER: u64 = u64::MAX / 4;
+use crate::NetworkBlocks;
+
+/// A stage that takes so many nanoseconds, 146 years, counts as impossible: so sums of a pipeline's stages stay within
+/// their type.
+const TIME_LIMIT_NANOSECONDS: u64 = u64::MAX / 4;
 
 /// A cluster, or an accelerator as a cluster of one core.
 pub(crate) struct Unit {
     label: String,
     pub(crate) cores: usize,
     /// By the numbers of cores from 1, its classes with each engine, the cluster's first engine first.
-    classes: Vec<Vec<ProcessorIndex>>,
+    classes: Vec<Vec<ClassId>>,
     /// Of an accelerator with memory of its own: what fits there.
     memory_bytes: Option<u64>,
 }
 
 impl Unit {
     /// The class that stands for it where only the cluster matters.
-    fn first_class(&self) -> ProcessorIndex {
+    fn first_class(&self) -> ClassId {
         self.classes[0][0]
     }
 }
@@ -56,7 +58,11 @@ pub(crate) struct StageRates<'a> {
 
 impl<'a> StageRates<'a> {
     /// `None` if the table lacks a processor of the board.
-    pub(crate) fn new(graph: &Graph, chain: &Chain, board: &Board, table: &'a CostTable) -> Option<Self> {
+    pub(crate) fn new(
+        NetworkBlocks { graph, chain }: NetworkBlocks<'_>,
+        board: &Board,
+        table: &'a CostTable,
+    ) -> Option<Self> {
         let mut units = Vec::new();
         for cluster in board.clusters() {
             let with = |count, engine| table.find(&cluster.class(count).with_engine(engine));
@@ -65,16 +71,16 @@ impl<'a> StageRates<'a> {
             let label = cluster.label.clone();
             units.push(Unit { label, cores: cluster.cores.len(), classes, memory_bytes: None });
         }
-        for own in board.accelerators() {
-            let class = table.find(&ProcessorClass::new(own.label.clone(), 1))?;
-            let label = own.label.clone();
-            units.push(Unit { label, cores: 1, classes: vec![vec![class]], memory_bytes: own.memory_bytes });
+        for accelerator in board.accelerators() {
+            let class = table.find(&ProcessorClass::new(accelerator.label.clone(), 1))?;
+            let label = accelerator.label.clone();
+            units.push(Unit { label, cores: 1, classes: vec![vec![class]], memory_bytes: accelerator.memory_bytes });
         }
         let blocks: Vec<&[OperatorId]> = chain.blocks().iter().map(|block| block.operators.as_slice()).collect();
-        let sums = table.processors().map(|processor| running_sums(&blocks, table, processor)).collect();
+        let sums = table.class_ids().map(|processor| running_sums(&blocks, table, processor)).collect();
         let mut held = vec![0_u64];
-        for own in &blocks {
-            let work = own.iter().map(|&id| graph.operator(id).work);
+        for operators in &blocks {
+            let work = operators.iter().map(|&id| graph.operator(id).work);
             let bytes = work.flat_map(|work| [work.weight_bytes, work.output_bytes]);
             held.push(bytes.fold(held[held.len() - 1], u64::saturating_add));
         }
@@ -113,12 +119,13 @@ impl<'a> StageRates<'a> {
 
     /// Cores of each unit that these processors have.
     pub(crate) fn cores_of(&self, processors: &[ProcessorClass]) -> Vec<usize> {
-        let of = |unit: &Unit| processors.iter().filter(|own| own.cluster == unit.label).map(|own| own.count).sum();
+        let of =
+            |unit: &Unit| processors.iter().filter(|class| class.cluster == unit.label).map(|class| class.count).sum();
         self.units.iter().map(of).collect()
     }
 
     /// The least that a stage pays on a processor to take anything over.
-    pub(crate) fn least_hand_over(&self, senders: &[usize], to: ProcessorIndex) -> u64 {
+    pub(crate) fn least_hand_over(&self, senders: &[usize], to: ClassId) -> u64 {
         let from = senders.iter().map(|&from| self.units[from].first_class());
         from.map(|from| self.table.hand_over(from, to, self.least_bytes).0).max().unwrap_or(0)
     }
@@ -152,16 +159,16 @@ impl<'a> StageRates<'a> {
             let with_one_of = |count: usize| alone[count - 1] + best[cores - count];
             best.push((1..=cores).map(with_one_of).fold(best[cores - 1], f64::max));
         }
-        let own = self.units[unit].first_class();
-        match self.longest(unit, senders, |from, bytes| self.table.link_time(from, own, bytes), start, end) {
+        let receiver = self.units[unit].first_class();
+        match self.longest(unit, senders, |from, bytes| self.table.link_time(from, receiver, bytes), start, end) {
             Nanoseconds::ZERO => {}
             link => best.iter_mut().for_each(|rate| *rate = rate.min(1.0 / link.0 as f64)),
         }
     }
 
     /// Time of a stage on one processor; `None` if it can't run there.
-    fn time(&self, unit: usize, processor: ProcessorIndex, senders: &[usize], start: usize, end: usize) -> Option<u64> {
-        let sums = &self.sums[processor.index()];
+    fn time(&self, unit: usize, class: ClassId, senders: &[usize], start: usize, end: usize) -> Option<u64> {
+        let sums = &self.sums[class.index()];
         if sums[end].1 > sums[start].1 {
             return None;
         }
@@ -170,11 +177,11 @@ impl<'a> StageRates<'a> {
         if self.units[unit].memory_bytes.is_some_and(|most| held > most) {
             return None;
         }
-        let access = self.table.access(processor);
+        let access = self.table.access(class);
         let taken_over = match (start, access) {
             (0, None) => Nanoseconds::ZERO,
             (0, Some(access)) => access.upload(self.bytes(unit, start, end)),
-            _ => self.longest(unit, senders, |from, bytes| self.table.hand_over(from, processor, bytes), start, end),
+            _ => self.longest(unit, senders, |from, bytes| self.table.hand_over(from, class, bytes), start, end),
         };
         let given_back = access.map_or(Nanoseconds::ZERO, |access| access.download(self.sent[end][start]));
         let work = sums[end].0 - sums[start].0;
@@ -192,7 +199,7 @@ impl<'a> StageRates<'a> {
         &self,
         unit: usize,
         senders: &[usize],
-        time: impl Fn(ProcessorIndex, u64) -> Nanoseconds,
+        time: impl Fn(ClassId, u64) -> Nanoseconds,
         start: usize,
         end: usize,
     ) -> Nanoseconds {
@@ -204,16 +211,16 @@ impl<'a> StageRates<'a> {
     }
 }
 
-/// A time that somebody lives to see the end of. No stage takes less than a nanosecond.
+/// The time of a stage in nanoseconds, at least one; `None` if it reaches the limit and counts as impossible.
 pub(crate) fn possible(time: u64) -> Option<u64> {
-    Some(time.max(1)).filter(|time| *time < NEVER)
+    Some(time.max(1)).filter(|time| *time < TIME_LIMIT_NANOSECONDS)
 }
 
-fn running_sums(blocks: &[&[OperatorId]], table: &CostTable, processor: ProcessorIndex) -> Vec<(u64, usize)> {
+fn running_sums(blocks: &[&[OperatorId]], table: &CostTable, class: ClassId) -> Vec<(u64, usize)> {
     let mut sums = vec![(0, 0)];
-    for own in blocks {
+    for operators in blocks {
         let (sum, gaps) = sums[sums.len() - 1];
-        let times: Option<u64> = own.iter().map(|id| table.time(processor, id.index()).map(|time| time.0)).sum();
+        let times: Option<u64> = operators.iter().map(|&id| table.time(class, id).map(|time| time.0)).sum();
         sums.push(match times {
             Some(time) => (u64::saturating_add(sum, time), gaps),
             None => (sum, gaps + 1),
@@ -222,23 +229,24 @@ fn running_sums(blocks: &[&[OperatorId]], table: &CostTable, processor: Processo
     sums
 }
 
-/// Bytes that blocks from `start` on read and did not make, by where they end: made by others, and given to the network.
+/// Bytes that blocks from `start` on read and did not make, by where they end: made by others, and given to the
+/// network.
 fn received_from(graph: &Graph, blocks: &[&[OperatorId]], start: usize) -> Vec<(u64, u64)> {
-    let mut own: HashSet<ValueId> = HashSet::new();
+    let mut values: HashSet<ValueId> = HashSet::new();
     let mut bytes = vec![(0_u64, 0_u64); blocks.len() + 1];
     for end in start + 1..=blocks.len() {
         let (mut made, mut given) = bytes[end - 1];
         for &id in blocks[end - 1] {
             for &value in &graph.operator(id).inputs {
                 // What the stage made itself is its own as well.
-                if own.insert(value) {
+                if values.insert(value) {
                     let size = graph.value(value).bytes().unwrap_or(0);
                     let from_others = graph.producer(value).is_some();
                     let bytes = if from_others { &mut made } else { &mut given };
                     *bytes = bytes.saturating_add(size);
                 }
             }
-            own.extend(&graph.operator(id).outputs);
+            values.extend(&graph.operator(id).outputs);
         }
         bytes[end] = (made, given);
     }
@@ -249,23 +257,23 @@ fn received_from(graph: &Graph, blocks: &[&[OperatorId]], start: usize) -> Vec<(
 fn sent(graph: &Graph, blocks: &[&[OperatorId]]) -> Vec<Vec<u64>> {
     let count = blocks.len();
     let mut block_of = vec![0; graph.operators().len()];
-    for (block, own) in blocks.iter().enumerate() {
-        own.iter().for_each(|id| block_of[id.index()] = block);
+    for (block, operators) in blocks.iter().enumerate() {
+        operators.iter().for_each(|id| block_of[id.index()] = block);
     }
     let mut sent = vec![vec![0_u64; count + 1]; count + 1];
-    for (made, own) in blocks.iter().enumerate() {
-        for &value in own.iter().flat_map(|&id| &graph.operator(id).outputs) {
+    for (made, operators) in blocks.iter().enumerate() {
+        for &value in operators.iter().flat_map(|&id| &graph.operator(id).outputs) {
             let readers = graph.readers(value).iter().map(|reader| block_of[reader.index()]);
             let is_returned = graph.outputs().contains(&value);
             let last = if is_returned { count } else { readers.max().unwrap_or(0) };
             // A stage that ends before the last reader sends it, wherever it started at or before the maker.
-            for own in sent.iter_mut().take(last + 1).skip(made + 1) {
-                own[made] = own[made].saturating_add(graph.value(value).bytes().unwrap_or(0));
+            for row in sent.iter_mut().take(last + 1).skip(made + 1) {
+                row[made] = row[made].saturating_add(graph.value(value).bytes().unwrap_or(0));
             }
         }
     }
-    for own in &mut sent {
-        (0..count).rev().for_each(|start| own[start] = own[start].saturating_add(own[start + 1]));
+    for row in &mut sent {
+        (0..count).rev().for_each(|start| row[start] = row[start].saturating_add(row[start + 1]));
     }
     sent
 }

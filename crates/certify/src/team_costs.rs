@@ -1,11 +1,12 @@
 //! What several processors that work on one frame together need at least.
 
-use millstream_cost::{CostTable, PartCost, ProcessorIndex};
+use millstream_cost::{ClassId, CostTable, PartCost};
+use millstream_graph::OperatorId;
 
 use crate::part_shares::least_by_share;
 use crate::windows::WindowOperator;
 
-/// All of a team's processor time is worth this many parts.
+/// Dual prices of all of a team's processors add up to this many parts.
 pub(crate) const BILLION: u64 = 1_000_000_000;
 /// Transfers between more processors than this are not looked at one by one.
 const MOST_LOOKED_AT: usize = 4;
@@ -15,7 +16,7 @@ const ROUNDING: f64 = 1.0;
 /// The processors of a team.
 pub(crate) struct TeamCosts<'a> {
     pub(crate) table: &'a CostTable,
-    pub(crate) processors: &'a [ProcessorIndex],
+    pub(crate) processors: &'a [ClassId],
 }
 
 /// The earliest ends of an operator that one processor runs, and of one that several share.
@@ -33,7 +34,7 @@ impl Ends {
 
 /// Operators that are shared in the same parts, one after the other.
 struct Shared {
-    head: usize,
+    head: OperatorId,
     /// Of what the first one reads: when it is made, and its bytes.
     reads: Vec<(Ends, u64)>,
     /// Of each processor that can run all of them; nothing of others.
@@ -48,7 +49,7 @@ struct Line {
 }
 
 impl TeamCosts<'_> {
-    fn time(&self, place: usize, operator: usize) -> Option<f64> {
+    fn time(&self, place: usize, operator: OperatorId) -> Option<f64> {
         self.table.time(self.processors[place], operator).map(|time| time.0 as f64)
     }
 
@@ -63,12 +64,12 @@ impl TeamCosts<'_> {
         for operator in window {
             let reads: Vec<(Ends, u64)> = operator.reads.iter().map(|&(maker, bytes)| (ends[maker], bytes)).collect();
             let ready = reads.iter().map(|(end, _)| end.earlier()).fold(0.0, f64::max);
-            let times = (0..self.processors.len()).filter_map(|place| self.time(place, operator.index));
+            let times = (0..self.processors.len()).filter_map(|place| self.time(place, operator.id));
             let whole = ready + times.fold(f64::INFINITY, f64::min);
-            let own = self.sharings(operator, reads, &sharings);
-            let shared = own.iter().map(|shared| self.end(shared, operator)).fold(f64::INFINITY, f64::min);
+            let shareable = self.sharings(operator, reads, &sharings);
+            let shared = shareable.iter().map(|shared| self.end(shared, operator)).fold(f64::INFINITY, f64::min);
             ends.push(Ends { whole, shared });
-            sharings.push(own);
+            sharings.push(shareable);
         }
         ends.into_iter().map(Ends::earlier).filter(|end| end.is_finite()).fold(0.0, f64::max)
     }
@@ -85,7 +86,7 @@ impl TeamCosts<'_> {
         };
         let next: Vec<Option<Line>> = self.lines(operator, false);
         let makers = operator.reads.iter().flat_map(|&(maker, _)| &before[maker]);
-        let mut own: Vec<Shared> = makers
+        let mut sharings: Vec<Shared> = makers
             .filter(follows)
             .map(|shared| Shared {
                 head: shared.head,
@@ -94,23 +95,23 @@ impl TeamCosts<'_> {
             })
             .collect();
         if operator.leads {
-            own.push(Shared { head: operator.index, reads, lines: self.lines(operator, true) });
+            sharings.push(Shared { head: operator.id, reads, lines: self.lines(operator, true) });
         }
-        own.retain(|shared| shared.lines.iter().flatten().count() > 1);
-        own
+        sharings.retain(|shared| shared.lines.iter().flatten().count() > 1);
+        sharings
     }
 
     /// What parts of an operator take on each processor at least.
     fn lines(&self, operator: &WindowOperator, is_first: bool) -> Vec<Option<Line>> {
         let line = |place: usize| {
             let processor = self.processors[place];
-            let time = self.table.unlimited_time(processor, operator.index)?.0 as f64;
-            let in_memory = self.table.memory_time(processor, operator.index).0 as f64;
+            let time = self.table.unlimited_time(processor, operator.id)?.0 as f64;
+            let in_memory = self.table.memory_time(processor, operator.id).0 as f64;
             if in_memory > time {
                 // Moving a part takes its share of moving the whole.
                 return Some(Line { start: 0.0, whole: in_memory });
             }
-            let part = self.table.part(processor, operator.index);
+            let part = self.table.part(processor, operator.id);
             let apart = if is_first { part.apart.0 as f64 } else { 0.0 };
             let varying = PartCost { fixed_fraction: 0.0, ..part };
             let least = operator.divisions.iter().map(|&of| least_by_share(varying, of)).fold(1.0, f64::min);
@@ -120,7 +121,8 @@ impl TeamCosts<'_> {
         (0..self.processors.len()).map(line).collect()
     }
 
-    /// When operators that are shared can be done: after each value that the first reads, which is in parts already, or on one processor.
+    /// When operators that are shared can be done: after each value that the first reads, which is in parts already, or
+    /// on one processor.
     fn end(&self, shared: &Shared, last: &WindowOperator) -> f64 {
         let at_once = self.shared_time(&shared.lines, None, last);
         let after = |&(end, bytes): &(Ends, u64)| {
@@ -129,8 +131,8 @@ impl TeamCosts<'_> {
         shared.reads.iter().map(after).fold(at_once, f64::max)
     }
 
-    /// The least time in which parts make a whole. Of what is read, so many bytes are on one of the processors and come to the others by a
-    /// transfer; if all parts are needed together, they come to one of the processors.
+    /// The least time in which parts make a whole. Of what is read, so many bytes are on one of the processors and come
+    /// to the others by a transfer; if all parts are needed together, they come to one of the processors.
     fn shared_time(&self, lines: &[Option<Line>], read: Option<u64>, last: &WindowOperator) -> f64 {
         let count = self.processors.len();
         if count > MOST_LOOKED_AT {
@@ -161,20 +163,21 @@ impl TeamCosts<'_> {
         least
     }
 
-    /// What operators are worth at least, each where it is cheapest, by what a processor's time is worth in billionths.
-    pub(crate) fn worth<'w>(&self, operators: impl Iterator<Item = &'w WindowOperator>, parts: &[u64]) -> u64 {
+    /// The dual objective in nanoseconds: the work of operators by the processors' prices in billionths, each operator
+    /// where it is cheapest.
+    pub(crate) fn priced_work<'w>(&self, operators: impl Iterator<Item = &'w WindowOperator>, parts: &[u64]) -> u64 {
         let cheapest = |operator: &WindowOperator| {
             let price = |(place, parts): (usize, &u64)| {
-                let time = self.table.time(self.processors[place], operator.index)?.0;
-                let part = self.table.part(self.processors[place], operator.index);
+                let time = self.table.time(self.processors[place], operator.id)?.0;
+                let part = self.table.part(self.processors[place], operator.id);
                 let least = operator.divisions.iter().map(|&of| least_by_share(part, of)).fold(1.0, f64::min);
                 let time = if least < 1.0 { (time as f64 * least) as u64 } else { time };
                 Some(u128::from(time) * u128::from(*parts))
             };
             parts.iter().enumerate().filter_map(price).min().unwrap_or(0)
         };
-        let worth: u128 = operators.map(cheapest).sum();
-        u64::try_from(worth / u128::from(BILLION)).unwrap_or(u64::MAX)
+        let work: u128 = operators.map(cheapest).sum();
+        u64::try_from(work / u128::from(BILLION)).unwrap_or(u64::MAX)
     }
 }
 

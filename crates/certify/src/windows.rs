@@ -18,7 +18,7 @@ pub(crate) struct Window {
 
 /// An operator, after all of the window that it reads.
 pub(crate) struct WindowOperator {
-    pub(crate) index: usize,
+    pub(crate) id: OperatorId,
     /// Places in the window of those whose values it reads, and the bytes of these.
     pub(crate) reads: Vec<(usize, u64)>,
     /// The smallest of its values.
@@ -28,7 +28,7 @@ pub(crate) struct WindowOperator {
     /// Whether a division may begin with it.
     pub(crate) leads: bool,
     /// The operators that it may be divided after.
-    pub(crate) follows: Vec<usize>,
+    pub(crate) follows: Vec<OperatorId>,
     /// Whether those who read it read all of its parts.
     pub(crate) is_gathered: bool,
 }
@@ -44,10 +44,10 @@ pub(crate) fn windows(graph: &Graph, subgraphs: &[Subgraph]) -> Vec<Window> {
     let mut windows = Vec::with_capacity(subgraphs.len());
     for (subgraph, may_be_tiled) in subgraphs.iter().zip(tiled) {
         let end = end_of(subgraph);
-        let mut own: Vec<OperatorId> = subgraph.operators().collect();
-        own.sort_by_key(|id| places[id.index()]);
-        keep_between(graph, &mut own, before, end);
-        let operators = (0..own.len()).map(|place| dividing.describe(graph, &own, place, end)).collect();
+        let mut operators: Vec<OperatorId> = subgraph.operators().collect();
+        operators.sort_by_key(|id| places[id.index()]);
+        keep_between(graph, &mut operators, before, end);
+        let operators = (0..operators.len()).map(|place| dividing.describe(graph, &operators, place, end)).collect();
         windows.push(Window { operators, may_be_tiled });
         before = end;
     }
@@ -55,11 +55,11 @@ pub(crate) fn windows(graph: &Graph, subgraphs: &[Subgraph]) -> Vec<Window> {
 }
 
 /// Keeps what depends on the end of the subgraph before, if there is one, and what the own end depends on.
-fn keep_between(graph: &Graph, own: &mut Vec<OperatorId>, before: Option<OperatorId>, end: Option<OperatorId>) {
+fn keep_between(graph: &Graph, operators: &mut Vec<OperatorId>, before: Option<OperatorId>, end: Option<OperatorId>) {
     let makers = |id: OperatorId| graph.operator(id).inputs.iter().filter_map(|&value| graph.producer(value));
     if let Some(before) = before {
         let mut after = HashSet::from([before]);
-        own.retain(|&id| {
+        operators.retain(|&id| {
             let depends = makers(id).any(|maker| after.contains(&maker));
             if depends {
                 after.insert(id);
@@ -68,12 +68,12 @@ fn keep_between(graph: &Graph, own: &mut Vec<OperatorId>, before: Option<Operato
         });
     }
     let mut wanted: HashSet<OperatorId> = end.into_iter().collect();
-    for &id in own.iter().rev() {
+    for &id in operators.iter().rev() {
         if wanted.contains(&id) {
             wanted.extend(makers(id));
         }
     }
-    own.retain(|id| wanted.contains(id));
+    operators.retain(|id| wanted.contains(id));
 }
 
 /// What may be divided by channels.
@@ -81,39 +81,45 @@ struct Dividing {
     /// Per operator.
     divisions: Vec<Vec<usize>>,
     leads: Vec<bool>,
-    follows: Vec<Vec<usize>>,
+    follows: Vec<Vec<OperatorId>>,
 }
 
 impl Dividing {
     fn of(graph: &Graph) -> Self {
         let count = graph.operators().len();
-        let mut own =
+        let mut dividing =
             Self { divisions: vec![Vec::new(); count], leads: vec![false; count], follows: vec![Vec::new(); count] };
         for head in graph.operator_ids() {
             let Some(units) = graph.channel_units(head) else { continue };
-            own.leads[head.index()] = true;
-            own.divisions[head.index()].push(units.channels);
+            dividing.leads[head.index()] = true;
+            dividing.divisions[head.index()].push(units.channels);
             for follower in graph.channel_followers(head) {
-                own.divisions[follower.index()].push(units.channels);
-                own.follows[follower.index()].push(head.index());
+                dividing.divisions[follower.index()].push(units.channels);
+                dividing.follows[follower.index()].push(head);
             }
         }
-        own
+        dividing
     }
 
-    fn describe(&self, graph: &Graph, own: &[OperatorId], place: usize, end: Option<OperatorId>) -> WindowOperator {
-        let id = own[place];
+    fn describe(
+        &self,
+        graph: &Graph,
+        operators: &[OperatorId],
+        place: usize,
+        end: Option<OperatorId>,
+    ) -> WindowOperator {
+        let id = operators[place];
         let operator = graph.operator(id);
         let bytes = |value: &ValueId| graph.value(*value).bytes().unwrap_or(0);
         let read = |value: &ValueId| {
             let maker = graph.producer(*value)?;
-            Some((own[..place].iter().position(|other| *other == maker)?, bytes(value)))
+            Some((operators[..place].iter().position(|other| *other == maker)?, bytes(value)))
         };
         let readers: Vec<OperatorId> =
             operator.outputs.iter().flat_map(|&value| graph.readers(value)).copied().collect();
         let is_alone = |reader: &OperatorId| self.follows[reader.index()].is_empty();
         WindowOperator {
-            index: id.index(),
+            id,
             reads: operator.inputs.iter().filter_map(read).collect(),
             output_bytes: operator.outputs.iter().map(bytes).min().unwrap_or(0),
             divisions: self.divisions[id.index()].clone(),

@@ -3,9 +3,9 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use millstream_board::{Board, Processor, ProcessorClass};
-use millstream_certify::{SearchedProof, SearchedTeams, TeamProof, check_searched};
+use millstream_certify::{NetworkBlocks, SearchedProof, SearchedTeams, TeamProof, check_searched};
 use millstream_cost::{
-    BlockedEnd, CostTable, HandOver, LinkCost, Nanoseconds, PartCost, ProcessorIndex, RowCost, TransferModel,
+    BlockedEnd, ClassId, CostTable, HandOver, LinkCost, Nanoseconds, PartCost, RowCost, TransferModel,
 };
 use millstream_graph::{
     Along, DataType, Graph, GraphBuilder, Locality, NewOperator, OperatorId, OperatorKind, Shape, Window, Work,
@@ -25,7 +25,8 @@ enum Piece {
     Divided(OperatorSplit),
 }
 
-/// A chain of four operators, or branches and joins: convolutions whose channels can be divided, or windows whose rows can.
+/// A chain of four operators, or branches and joins: convolutions whose channels can be divided, or windows whose rows
+/// can.
 fn graph(has_rows: bool, channels: usize, random: &mut ChaCha8Rng) -> Graph {
     let shape = if has_rows { [1, 1, ROWS, 25] } else { [1, channels, 1, 25] };
     let mut builder = GraphBuilder::new("small");
@@ -60,10 +61,11 @@ fn graph(has_rows: bool, channels: usize, random: &mut ChaCha8Rng) -> Graph {
     builder.build().unwrap()
 }
 
-/// Where a team is needed, one processor has the first operator for itself and the other one the last, and a second stage costs far too much.
+/// Where a team is needed, one processor has the first operator for itself and the other one the last, and a second
+/// stage costs far too much.
 fn table(graph: &Graph, board: &Board, is_team_needed: bool, random: &mut ChaCha8Rng) -> CostTable {
     let mut table = CostTable::new(graph.operators().len(), board.processor_classes());
-    let all: Vec<ProcessorIndex> = table.processors().collect();
+    let all: Vec<ClassId> = table.class_ids().collect();
     let (first, last) = (graph.order()[0], graph.order()[graph.operators().len() - 1]);
     let has_rows = graph.operator(first).locality != Locality::Global;
     for &processor in &all {
@@ -71,17 +73,17 @@ fn table(graph: &Graph, board: &Board, is_team_needed: bool, random: &mut ChaCha
         table.set_hand_over(processor, HandOver { seconds: hand_over, seconds_per_byte: 0.0 });
         let missing = if processor.index() == 0 { last } else { first };
         for id in graph.operator_ids().filter(|id| !is_team_needed || *id != missing) {
-            table.set_time(processor, id.index(), Nanoseconds(random.random_range(1000..2000)));
+            table.set_time(processor, id, Nanoseconds(random.random_range(1000..2000)));
             let part = PartCost {
                 fixed_fraction: [0.0, 0.1, 0.3][random.random_range(0..3)],
                 wave: [1, 1, 7][random.random_range(0..3)],
                 apart: Nanoseconds(random.random_range(0..400)),
             };
-            table.set_part(processor, id.index(), part);
+            table.set_part(processor, id, part);
             if has_rows {
                 let [start, read, write] = [30, 40, 40].map(|most| Nanoseconds(random.random_range(0..most)));
                 let rows = RowCost { fixed_fraction: random.random_range(0.0..0.2), start, read, write };
-                table.set_rows(processor, id.index(), rows);
+                table.set_rows(processor, id, rows);
             }
         }
     }
@@ -97,18 +99,19 @@ fn table(graph: &Graph, board: &Board, is_team_needed: bool, random: &mut ChaCha
     if random.random_bool(0.5) { table.within_memory(graph, random.random_range(5e8..4e9)) } else { table }
 }
 
-/// All ways to divide what is left of the operators, whole on either processor or the next few of them in so many parts.
+/// All ways to divide what is left of the operators, whole on either processor or the next few of them in so many
+/// parts.
 fn divisions(left: &[OperatorId], (along, all): (Along, usize), table: &CostTable) -> Vec<Vec<Piece>> {
     let Some((&first, others)) = left.split_first() else { return vec![Vec::new()] };
     let after = |piece: &Piece, rest: &[OperatorId]| -> Vec<Vec<Piece>> {
         divisions(rest, (along, all), table).into_iter().map(|pieces| [vec![piece.clone()], pieces].concat()).collect()
     };
-    let runs = |place: usize, id: OperatorId| table.time(table.processors().nth(place).unwrap(), id.index()).is_some();
+    let runs = |place: usize, id: OperatorId| table.time(table.class_ids().nth(place).unwrap(), id).is_some();
     let able = [0, 1].into_iter().filter(|&place| runs(place, first));
     let whole = able.flat_map(|place| after(&Piece::Whole(place, first), others));
     let shared = left.iter().take_while(|&&id| runs(0, id) && runs(1, id)).count();
-    let divided = (1..=shared).flat_map(|count| (1..all).map(move |own| (count, own))).flat_map(|(count, own)| {
-        let split = OperatorSplit { operators: left[..count].to_vec(), along, shares: vec![own, all - own] };
+    let divided = (1..=shared).flat_map(|count| (1..all).map(move |part| (count, part))).flat_map(|(count, part)| {
+        let split = OperatorSplit { operators: left[..count].to_vec(), along, shares: vec![part, all - part] };
         after(&Piece::Divided(split), &left[count..])
     });
     whole.chain(divided).collect()
@@ -155,11 +158,12 @@ fn shortest(graph: &Graph, board: &Board, table: &CostTable, parts: (Along, usiz
         }
     }
     // The space has tiles of whole subgraphs.
-    let subgraphs: Vec<Vec<OperatorId>> = subgraphs(graph).iter().map(|own| own.operators().collect()).collect();
+    let subgraphs: Vec<Vec<OperatorId>> =
+        subgraphs(graph).iter().map(|subgraph| subgraph.operators().collect()).collect();
     let is_in_space = |piece: &Piece| match piece {
-        Piece::Divided(OperatorSplit { operators, along: Along::Rows, .. }) => subgraphs.iter().all(|own| {
+        Piece::Divided(OperatorSplit { operators, along: Along::Rows, .. }) => subgraphs.iter().all(|subgraph| {
             let is_tiled = |id: &OperatorId| operators.contains(id);
-            own.iter().all(is_tiled) || !own.iter().any(is_tiled)
+            subgraph.iter().all(is_tiled) || !subgraph.iter().any(is_tiled)
         }),
         _ => true,
     };
@@ -168,23 +172,24 @@ fn shortest(graph: &Graph, board: &Board, table: &CostTable, parts: (Along, usiz
         pieces.iter().filter(|pieces| pieces.iter().all(is_in_space)).filter_map(|pieces| team(pieces, &processors));
     schedules.extend(teams.map(|team| Schedule { stages: vec![stage(vec![team])] }));
 
-    let valid = schedules.iter().filter(|own| own.validate(graph, board).is_ok());
-    let periods = valid.filter_map(|own| {
-        let is_divided = own.stages.iter().flat_map(|stage| &stage.replicas).any(|own| !own.splits.is_empty());
-        Some((own.evaluate(graph, table).ok()?.period.0, is_divided))
+    let valid = schedules.iter().filter(|schedule| schedule.validate(graph, board).is_ok());
+    let periods = valid.filter_map(|schedule| {
+        let is_divided =
+            schedule.stages.iter().flat_map(|stage| &stage.replicas).any(|replica| !replica.splits.is_empty());
+        Some((schedule.evaluate(graph, table).ok()?.period.0, is_divided))
     });
     periods.min().unwrap()
 }
 
-/// The longest period that these worths prove.
-fn proven(graph: &Graph, board: &Board, table: &CostTable, worths: &[TeamProof]) -> u64 {
+/// The longest period that these dual prices prove.
+fn proven(graph: &Graph, board: &Board, table: &CostTable, dual_prices: &[TeamProof]) -> u64 {
     let chain = Chain::of(graph);
     let teams = SearchedTeams { most_processors: 2, spans_clusters: true, has_all_counts: true };
     let (mut low, mut high) = (0, 1 << 20);
     while low < high {
         let period_nanoseconds = (low + high) / 2;
-        let proof = SearchedProof { period_nanoseconds, teams, worths: worths.to_vec() };
-        match check_searched(&proof, (graph, &chain), board, table) {
+        let proof = SearchedProof { period_nanoseconds, teams, dual_prices: dual_prices.to_vec() };
+        match check_searched(&proof, NetworkBlocks { graph, chain: &chain }, board, table) {
             Ok(()) => return period_nanoseconds,
             Err(error) if error.to_string().contains("may have a shorter period") => high = period_nanoseconds,
             Err(error) if error.to_string().contains("keeps it from being longer") => low = period_nanoseconds + 1,
@@ -217,9 +222,10 @@ fn no_division_goes_below_what_is_proven() {
                 vec![first, 1_000_000_000 - first]
             };
             let processors = ["B1", "s1"].map(str::to_owned).to_vec();
-            let worths = TeamProof { processors, subgraphs: (0..subgraphs).map(|_| parts()).collect(), tiles: parts() };
-            let proven = proven(&graph, &board, &table, std::slice::from_ref(&worths));
-            assert!(proven <= shortest, "{seed}: {proven} of {shortest}, {worths:?}");
+            let dual_prices =
+                TeamProof { processors, subgraphs: (0..subgraphs).map(|_| parts()).collect(), tiles: parts() };
+            let proven = proven(&graph, &board, &table, std::slice::from_ref(&dual_prices));
+            assert!(proven <= shortest, "{seed}: {proven} of {shortest}, {dual_prices:?}");
             best = best.max(proven);
         }
         close += u64::from(best as f64 > 0.9 * shortest as f64);
@@ -228,9 +234,9 @@ fn no_division_goes_below_what_is_proven() {
     assert!(divided > 150 && close > 250 && exact > 50, "{divided} {close} {exact} of {cases}");
 }
 
-/// A transfer within a subgraph counts once, from who makes the value to who reads a part of it. On B and s, c is divided by channels; B alone
-/// has b, which c reads, and d, which reads c. With 7 of 10 channels, B takes 700 ns; s gets b 200 ns later, takes 300 ns, and B has its part
-/// after 200 ns more.
+/// A transfer within a subgraph counts once, from who makes the value to who reads a part of it. On B and s, c is
+/// divided by channels; B alone has b, which c reads, and d, which reads c. With 7 of 10 channels, B takes 700 ns; s
+/// gets b 200 ns later, takes 300 ns, and B has its part after 200 ns more.
 #[test]
 fn transfers_between_whole_and_divided_operators_count_once() {
     let board = board("B1+s1");
@@ -254,7 +260,7 @@ fn transfers_between_whole_and_divided_operators_count_once() {
         let is_divided = operator.name == "c";
         (is_divided || class.cluster == "B").then_some(if is_divided { 1000 } else { 10 })
     });
-    let all: Vec<ProcessorIndex> = table.processors().collect();
+    let all: Vec<ClassId> = table.class_ids().collect();
     for (from, to) in [(all[0], all[1]), (all[1], all[0])] {
         table.set_transfer(from, to, TransferModel { latency_seconds: 200e-9, ..TransferModel::default() });
     }
@@ -268,8 +274,8 @@ fn transfers_between_whole_and_divided_operators_count_once() {
     let processors = ["B1", "s1"].map(str::to_owned).to_vec();
     let subgraphs = vec![Vec::new(); subgraphs(&graph).len()];
     assert_eq!(subgraphs.len(), 2, "b, c and d are one, because d reads a as well");
-    let worths = TeamProof { processors, subgraphs, tiles: Vec::new() };
-    let proven = proven(&graph, &board, &table, &[worths]);
+    let dual_prices = TeamProof { processors, subgraphs, tiles: Vec::new() };
+    let proven = proven(&graph, &board, &table, &[dual_prices]);
     assert!((720..=730).contains(&proven), "{proven}: but for roundings it is exact");
 }
 
@@ -281,14 +287,14 @@ fn teams_without_a_processor_for_an_operator_do_nothing() {
     let chain = Chain::of(&graph);
     let teams = SearchedTeams { most_processors: 2, spans_clusters: false, has_all_counts: true };
     let proof = |period_nanoseconds: u64, parts: [u64; 2]| {
-        let worths = [["B1", "m1"], ["B1", "s1"], ["m1", "s1"]].map(|team| TeamProof {
+        let dual_prices = [["B1", "m1"], ["B1", "s1"], ["m1", "s1"]].map(|team| TeamProof {
             processors: team.map(str::to_owned).to_vec(),
             subgraphs: vec![parts.to_vec()],
             tiles: Vec::new(),
         });
-        SearchedProof { period_nanoseconds, teams, worths: worths.to_vec() }
+        SearchedProof { period_nanoseconds, teams, dual_prices: dual_prices.to_vec() }
     };
-    let check = |proof| check_searched(&proof, (&graph, &chain), &board, &table);
+    let check = |proof| check_searched(&proof, NetworkBlocks { graph: &graph, chain: &chain }, &board, &table);
     // Nanoseconds that may have been rounded are taken off the bounds of teams.
     check(proof(98, [500_000_000; 2])).unwrap();
     for wrong in [proof(97, [500_000_000; 2]), proof(99, [500_000_000; 2]), proof(98, [500_000_000, 500_000_001])] {
@@ -296,8 +302,8 @@ fn teams_without_a_processor_for_an_operator_do_nothing() {
     }
 }
 
-/// Seven operators after A, which only B and s run by turns: two teams of them pass a frame every 350 ns, whatever the link to m is like, on
-/// which nothing runs. Over a link that is occupied, a team has no other beside it.
+/// Seven operators after A, which only B and s run by turns: two teams of them pass a frame every 350 ns, whatever the
+/// link to m is like, on which nothing runs. Over a link that is occupied, a team has no other beside it.
 #[test]
 fn teams_have_replicas_where_their_own_links_are_free() {
     let graph = chain_of(8, 25);
@@ -316,8 +322,8 @@ fn teams_have_replicas_where_their_own_links_are_free() {
     let units: [&[&str]; 4] = [&["A1"], &["B1", "B2"], &["m1"], &["s1", "s2"]];
     let mut teams: Vec<Vec<&str>> = units.iter().fold(vec![Vec::new()], |all, unit| {
         let with =
-            |own: &Vec<&'static str>| unit.iter().map(|one| [own.as_slice(), &[*one]].concat()).collect::<Vec<_>>();
-        all.iter().flat_map(|own| [vec![own.clone()], with(own)].concat()).collect()
+            |team: &Vec<&'static str>| unit.iter().map(|one| [team.as_slice(), &[*one]].concat()).collect::<Vec<_>>();
+        all.iter().flat_map(|team| [vec![team.clone()], with(team)].concat()).collect()
     });
     teams.retain(|team| team.len() > 1);
     teams.extend([vec!["B1"; 2], vec!["s1"; 2]]);
@@ -328,14 +334,14 @@ fn teams_have_replicas_where_their_own_links_are_free() {
         subgraphs: vec![Vec::new(); subgraphs],
         tiles: Vec::new(),
     };
-    let worths: Vec<TeamProof> = teams.into_iter().map(proof).collect();
+    let dual_prices: Vec<TeamProof> = teams.into_iter().map(proof).collect();
 
     let found = |occupied: &str, by_m: Option<u64>| {
         let mut table = costs(by_m);
         let [from, to] = ["A", occupied].map(|label| table.find(&ProcessorClass::new(label, 1)).unwrap());
         let hand_over = HandOver { seconds: 0.0, seconds_per_byte: 0.0 };
         table.set_link(from, to, LinkCost { hand_over, occupied_seconds_per_byte: 1e-10 });
-        proven(&graph, &board, &table, &worths)
+        proven(&graph, &board, &table, &dual_prices)
     };
     // But for roundings.
     for (occupied, by_m, most) in [("m", None, 350), ("B", None, 400), ("s", None, 400), ("m", Some(200), 280)] {

@@ -1,5 +1,5 @@
-//! Opens a network, measures it on this machine, plans for throughput within a latency, and streams frames while adapting to
-//! whatever else the machine does.
+//! Opens a network, measures it on this machine, plans for throughput within a latency, and streams frames while
+//! adapting to whatever else the machine does.
 
 #![allow(clippy::print_stdout, clippy::expect_used, reason = "an example shows something")]
 

@@ -1,4 +1,4 @@
-//! Colours where a terminal shows them, and nobody has asked for none (`NO_COLOR`, `TERM=dumb`).
+//! Colours where a terminal shows them, unless they are turned off (`NO_COLOR`, `TERM=dumb`).
 
 use anstream::stream::RawStream;
 use anstream::{AutoStream, ColorChoice};
@@ -10,13 +10,13 @@ const WARNING: Style = AnsiColor::Yellow.on_default().bold();
 const BAD: Style = AnsiColor::Red.on_default().bold();
 const FRAME: Style = Style::new().dimmed();
 
-/// The words that begin a remark which tells of something that went wrong, and of something to know.
+/// The words that begin a remark that reports a failure, and of one that gives a hint.
 const BAD_LABELS: [&str; 1] = ["error"];
 const WARNING_LABELS: [&str; 2] = ["warning", "Warning"];
 /// Longer ones are no labels but sentences with a colon.
 const LONGEST_LABEL: usize = 10;
 
-/// Whether a stream shows colours: a terminal that can, unless nobody wants them.
+/// Whether a stream shows colours: a terminal that can, unless colours are turned off.
 pub(crate) fn are_shown_by(stream: &impl RawStream) -> bool {
     AutoStream::choice(stream) != ColorChoice::Never
 }
@@ -60,7 +60,8 @@ pub(crate) fn painted_fact(text: &str, tone: Tone) -> String {
 
 fn labelled(line: &str) -> String {
     let Some((label, rest)) = line.split_once(':') else { return line.to_owned() };
-    let is_label = !label.is_empty() && label.chars().all(|own| own.is_ascii_alphabetic() || own == '-');
+    let is_label =
+        !label.is_empty() && label.chars().all(|character| character.is_ascii_alphabetic() || character == '-');
     let style = match label {
         bad if BAD_LABELS.contains(&bad) => BAD,
         warning if WARNING_LABELS.contains(&warning) => WARNING,

@@ -38,10 +38,10 @@ impl NamedFiles {
     /// Refuses a file that is written and named once more. Devices and pipes may be named as often as one likes.
     pub(crate) fn check(&self) -> Result<()> {
         for (place, (flag, path)) in self.written.iter().enumerate() {
-            let Some(own) = identity(path) else { continue };
+            let Some(written) = identity(path) else { continue };
             let others = self.written.iter().skip(place + 1).chain(&self.read);
             for (other_flag, other) in others {
-                if identity(other).as_ref() == Some(&own) {
+                if identity(other).as_ref() == Some(&written) {
                     bail!("{flag} {} is the file that {other_flag} names: name another one", path.display());
                 }
             }
@@ -50,7 +50,8 @@ impl NamedFiles {
     }
 }
 
-/// Which file a name stands for, whether it exists or not; `None` for what is no regular file, and for a name in no folder.
+/// Which file a name stands for, whether it exists or not; `None` for what is no regular file, and for a name in no
+/// folder.
 fn identity(path: &Path) -> Option<PathBuf> {
     match std::fs::canonicalize(path) {
         Ok(file) => file.is_file().then(|| linked(&file).unwrap_or(file)),

@@ -1,45 +1,56 @@
 //! Which command helps where the libraries only say what is missing.
 
+use std::io::ErrorKind;
+use std::path::Path;
+
 use millstream::BuiltInBoard;
 use millstream::onnx::OnnxError;
 use millstream_backend::BackendError;
 use millstream_board::DocumentError;
+use millstream_certify::CertifyError;
 use millstream_frames::FramesError;
 use millstream_predict::PredictError;
 use millstream_schedule::ScheduleError;
+use millstream_zoo::ZooError;
 
 use crate::program;
 
 /// What to do about an error; `None` if its own words say everything.
 pub(crate) fn hint(error: &anyhow::Error) -> Option<String> {
     error.chain().find_map(|cause| {
-        let own = cause.downcast_ref::<millstream::Error>().map(of_error);
+        let general = cause.downcast_ref::<millstream::Error>().map(of_error);
         let frames = cause.downcast_ref::<FramesError>().map(of_frames);
         let predict = cause.downcast_ref::<PredictError>().map(of_prediction);
         let document = cause.downcast_ref::<DocumentError>().map(of_document);
         let schedule = cause.downcast_ref::<ScheduleError>().map(of_schedule);
-        own.or(frames).or(predict).or(document).or(schedule).flatten()
+        general.or(frames).or(predict).or(document).or(schedule).flatten()
     })
 }
 
 fn of_error(error: &millstream::Error) -> Option<String> {
     match error {
-        millstream::Error::File { source, .. } => in_file(source),
+        millstream::Error::File { path, source } => in_file(path, source),
+        millstream::Error::Io { action: "read", path, source } if source.kind() == ErrorKind::NotFound => missing(path),
         millstream::Error::NoProfile { model, board, .. } => Some(match built_in(board) {
-            Some(costs) => format!("`--cost {costs}` are its built-in models"),
+            Some(costs) => format!("`--cost {costs}` takes its built-in models"),
             None => format!("`cargo xtask schedule --model {model}` makes one"),
         }),
         millstream::Error::NotHere { board, .. } => Some(match built_in(board) {
             Some(costs) => {
-                format!("a board that is elsewhere is planned for by costs: `--cost {costs}` are its built-in models")
+                format!("a board that is elsewhere is planned for by costs: `--cost {costs}` takes its built-in models")
             }
             None => "`cargo xtask board --json` describes this machine".to_owned(),
         }),
+
         millstream::Error::NotBuiltIn { what: "system", .. } => {
             Some("give the path of a system file; `cargo xtask schedule --help` says what may stand there".to_owned())
         }
         millstream::Error::NotBuiltIn { .. } => Some("`cargo xtask boards` lists what is built in".to_owned()),
         millstream::Error::NoEngine { .. } => Some("`cargo xtask simulate` needs no engine".to_owned()),
+        millstream::Error::Onnx(error) | millstream::Error::Zoo(ZooError::Model(error)) => of_network(error),
+        millstream::Error::Certificate(CertifyError::Missing { .. }) => {
+            Some("`cargo xtask schedule --certificate FILE` writes one beside its schedule".to_owned())
+        }
         millstream::Error::Frames(error) => of_frames(error),
         millstream::Error::Predict(error) => of_prediction(error),
         millstream::Error::Document(error) => of_document(error),
@@ -52,10 +63,10 @@ fn of_error(error: &millstream::Error) -> Option<String> {
 }
 
 /// What to do about an error in a file.
-fn in_file(error: &millstream::Error) -> Option<String> {
+fn in_file(path: &Path, error: &millstream::Error) -> Option<String> {
     match error {
-        // Of schedules: no other file names one that is a network.
-        millstream::Error::Onnx(OnnxError::Io { .. }) => {
+        // Only schedules name the file of a network.
+        millstream::Error::Onnx(OnnxError::Io { path: network, .. }) if network != path => {
             let what = "it names the network so, from the folder that it was made in; `--model FILE` says where it is";
             Some(what.to_owned())
         }
@@ -63,10 +74,51 @@ fn in_file(error: &millstream::Error) -> Option<String> {
     }
 }
 
+/// How to get a file that is not there.
+fn missing(path: &Path) -> Option<String> {
+    let typed: Vec<String> = std::env::args().collect();
+    remedy(kind_of_file(path, &typed)?).map(str::to_owned)
+}
+
+/// What kind of file a path should be: the flag that it was typed with, or its name if that is usual.
+fn kind_of_file<'a>(path: &'a Path, typed: &'a [String]) -> Option<&'a str> {
+    let path = path.to_str()?;
+    let of_pair = |pair: &'a [String]| pair[0].strip_prefix("--").filter(|_| pair[1] == path);
+    let of_one = |one: &'a String| one.strip_prefix("--")?.split_once('=').filter(|(_, value)| *value == path);
+    let flag = typed.windows(2).find_map(of_pair).or_else(|| Some(typed.iter().find_map(of_one)?.0));
+    flag.or_else(|| path.strip_suffix(".json"))
+}
+
+fn remedy(kind: &str) -> Option<&'static str> {
+    Some(match kind {
+        "model" => "`--model zoo:NAME` takes a built-in network, such as `zoo:squeezenet`",
+        "schedule" => "make a schedule with `cargo xtask schedule`",
+        "certificate" => "`cargo xtask schedule --certificate FILE` writes one beside its schedule",
+        "profile" => "`cargo xtask profile` makes one",
+        "board" => "`cargo xtask board --json` describes this machine, and `cargo xtask boards` lists what is built in",
+        "cost" => "`cargo xtask fit` makes one of a profile, and `cargo xtask boards` lists whose are built in",
+        _ => return None,
+    })
+}
+
+/// Whether this command was typed.
+fn is_command(name: &str) -> bool {
+    std::env::args().nth(1).is_some_and(|typed| typed == name)
+}
+
 /// The name of the built-in board that is called so in its file.
 fn built_in(board: &str) -> Option<&'static str> {
-    let is_own = |own: &BuiltInBoard| own.board().is_ok_and(|own| own.name() == board);
-    BuiltInBoard::all().find(is_own).map(|own| own.name())
+    let is_called_so = |known: &BuiltInBoard| known.board().is_ok_and(|known| known.name() == board);
+    BuiltInBoard::all().find(is_called_so).map(|known| known.name())
+}
+
+fn of_network(error: &OnnxError) -> Option<String> {
+    match error {
+        OnnxError::Io { path, source } if source.kind() == ErrorKind::NotFound => missing(path),
+        OnnxError::OpenDimensions { .. } => Some("use `--dim NAME=SIZE` for each of them".to_owned()),
+        OnnxError::WeightsTooLarge { .. } => Some("`--max-weights GIB` allows more".to_owned()),
+        _ => None,
+    }
 }
 
 fn of_frames(error: &FramesError) -> Option<String> {
@@ -74,7 +126,7 @@ fn of_frames(error: &FramesError) -> Option<String> {
         FramesError::Missing { value, .. } | FramesError::Unknown { value, .. } => {
             Some(format!("`--input {value}=FILE` gives frames"))
         }
-        FramesError::WhichInput { path, .. } => Some(format!("`--input NAME={}` does", path.display())),
+        FramesError::WhichInput { path, .. } => Some(format!("`--input NAME={}` says which", path.display())),
         FramesError::Refused { .. } => Some("`--input FILE` gives frames".to_owned()),
         _ => None,
     }
@@ -108,6 +160,17 @@ fn of_schedule(error: &ScheduleError) -> Option<String> {
     match error {
         ScheduleError::Document(error) => of_document(error),
         ScheduleError::OtherModel { .. } => Some("`cargo xtask schedule --model FILE`".to_owned()),
+        ScheduleError::OtherBoard { schedule, .. } => Some(match built_in(schedule) {
+            Some(name) => {
+                let command = if is_command("certify") { "certify" } else { "simulate" };
+                format!(
+                    "`cargo xtask {command} --board {name} --cost {name} --schedule FILE` takes that board and its costs"
+                )
+            }
+            None => "leave out `--board` if it is for this machine; \
+                `cargo xtask simulate --board FILE --cost FILE --schedule FILE` takes another"
+                .to_owned(),
+        }),
         _ => None,
     }
 }
@@ -123,17 +186,45 @@ mod tests {
     /// Whoever plans for a built-in board has its costs at hand.
     #[test]
     fn costs_of_built_in_boards_are_named() {
-        let board = BuiltInBoard::all().find(|own| own.name() == "rk3588").unwrap().board().unwrap();
+        let board = BuiltInBoard::all().find(|board| board.name() == "rk3588").unwrap().board().unwrap();
         let missing = |board: &str| millstream::Error::NoProfile {
             network: "n".to_owned(),
             model: "n.onnx".to_owned(),
             board: board.to_owned(),
         };
-        assert_eq!(hint(&missing(board.name()).into()).unwrap(), "`--cost rk3588` are its built-in models");
+        assert_eq!(hint(&missing(board.name()).into()).unwrap(), "`--cost rk3588` takes its built-in models");
         assert_eq!(hint(&missing("mine").into()).unwrap(), "`cargo xtask schedule --model n.onnx` makes one");
         let elsewhere =
             millstream::Error::NotHere { core: CoreId(4), board: board.name().to_owned(), allowed: vec![CoreId(0)] };
         assert!(hint(&elsewhere.into()).unwrap().contains("`--cost rk3588`"));
+    }
+
+    /// A file that is not there is made by a command, which depends on what kind of file it is.
+    #[test]
+    fn missing_files_have_a_remedy() {
+        let kind = |path: &str, typed: &str| {
+            let typed: Vec<String> = typed.split(' ').map(str::to_owned).collect();
+            kind_of_file(path.as_ref(), &typed).map(str::to_owned)
+        };
+        assert_eq!(kind("schedule.json", "millstream simulate").as_deref(), Some("schedule"));
+        assert_eq!(kind("pi-board.json", "millstream schedule --cost pi-board.json").as_deref(), Some("cost"));
+        assert_eq!(kind("a.json", "millstream schedule --board=a.json --cost b").as_deref(), Some("board"));
+        let kinds = [
+            ("schedule", "cargo xtask schedule`"),
+            ("certificate", "--certificate FILE"),
+            ("profile", "cargo xtask profile`"),
+            ("board", "cargo xtask boards`"),
+            ("cost", "cargo xtask fit`"),
+            ("model", "zoo:squeezenet"),
+        ];
+        assert!(kinds.into_iter().all(|(kind, expected)| remedy(kind).unwrap().contains(expected)));
+        let missing = |path: &str| millstream::Error::Io {
+            action: "read",
+            path: path.into(),
+            source: ErrorKind::NotFound.into(),
+        };
+        assert_eq!(hint(&missing("certificate.json").into()).as_deref(), remedy("certificate"));
+        assert_eq!(hint(&missing("other.json").into()), None);
     }
 
     /// The library names no flags, since Python and C have none; the command does.

@@ -1,7 +1,7 @@
 //! Ctrl-C and termination: a request to finish what is in flight and stop, which does not wait for ever.
 //!
-//! Whatever a command is stuck in, it ends within five seconds of the first signal, and at once on the second. Its exit code is then
-//! 128 and the signal's number, as shells have it.
+//! Whatever a command is stuck in, it ends within five seconds of the first signal, and at once on the second. Its exit
+//! code is then 128 and the signal's number, as shells have it.
 
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::time::{Duration, Instant};
@@ -25,7 +25,7 @@ static FINISHES: AtomicBool = AtomicBool::new(false);
 /// Starts to wait for signals. Until somebody [listens](listen), the first one ends the program.
 ///
 /// # Errors
-/// If the system lets nobody wait for signals or start a thread.
+/// If the system refuses to wait for signals or to start a thread.
 #[cfg(unix)]
 pub(crate) fn install() -> Result<()> {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -61,7 +61,8 @@ pub(crate) fn install() -> Result<()> {
     Ok(())
 }
 
-/// Ends the program now. Other threads may be anywhere, so nothing is run that a normal end runs, such as what C++ libraries clear away.
+/// Ends the program now. Other threads may be anywhere, so nothing is run that a normal end runs, such as what C++
+/// libraries clear away.
 #[cfg(unix)]
 pub(crate) fn leave(code: i32) -> ! {
     millstream::files::abandon_unfinished(LAST_WAIT);
@@ -73,7 +74,7 @@ pub(crate) fn leave(code: i32) -> ! {
     std::process::exit(code)
 }
 
-/// On a thread of its own: whoever should read it may be stuck as well.
+/// On a thread of its own: the reader may be stuck as well.
 #[cfg(unix)]
 fn say_that_it_is_stuck() {
     let (said, is_said) = std::sync::mpsc::sync_channel::<()>(1);
@@ -88,7 +89,7 @@ fn say_that_it_is_stuck() {
     }
 }
 
-/// Whether the process was started with a signal ignored, where the system tells.
+/// Whether the process was started with a signal ignored, where the system reports it.
 #[cfg(unix)]
 fn is_ignored(signal: i32) -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
@@ -107,7 +108,8 @@ pub(crate) fn requested() -> bool {
     SIGNAL.load(Ordering::SeqCst) != 0
 }
 
-/// Ends the program as a command ends that somebody asked to stop, if somebody did. What it has is written and printed by then.
+/// Ends the program as a command ends that somebody asked to stop, if somebody did. What it has is written and printed
+/// by then.
 pub(crate) fn end_if_requested() {
     #[cfg(unix)]
     if requested() {

@@ -1,8 +1,8 @@
 //! From an ONNX network and a machine to frames through it: measure, plan, stream, adapt.
 //!
-//! A [`Machine`] is a board, often this computer; a [`Network`] an ONNX file or a built-in one. [`Machine::plan`] measures the
-//! network if nobody did before, finds the best schedule for an [`Aim`], and tries it out; a [`Stream`] runs it. [`Control`] tells the
-//! caller what goes on, and ends it early.
+//! A [`Machine`] is a board, often this computer; a [`Network`] an ONNX file or a built-in one. [`Machine::plan`]
+//! measures the network if it was not measured before, searches for a schedule that suits an [`Aim`], and tries it out;
+//! a [`Stream`] runs it. [`Control`] reports progress to the caller, and ends it early.
 //!
 //! ```no_run
 //! use millstream::{Aim, Constraints, Control, EngineOptions, Machine, Network, Objective, ReadOptions, Stream, Tensor};
@@ -22,37 +22,39 @@
 //! # Ok::<(), millstream::Error>(())
 //! ```
 //!
-//! [`plan_published`] makes schedules by algorithms that others published, and [`compare_published`] sets all of them beside the exact search.
-//! Several networks share a board with [`plan_shared`]; [`run()`] streams frames through one or several schedules at once and checks
-//! every result; [`tune()`] searches by running schedules; [`compare()`] sets ours beside what one would use otherwise. A single network
-//! is a set of one in all of them.
+//! [`plan_published`] makes schedules by algorithms that others published, and [`compare_published`] sets all of them
+//! beside Millstream's own. Several networks share a board with [`plan_shared`]; [`run()`] streams frames through one
+//! or several schedules at once and checks every result; [`tune()`] searches by running schedules; [`compare()`] sets
+//! ours beside what one would use otherwise. A single network is a set of one in all of them.
 //!
 //! The [`tutorial`] goes through it step by step.
 //!
-//! A [`Session`] is what interfaces for other languages are made of: a stream that any number of callers share, each with frames of its own.
+//! A [`Session`] is what interfaces for other languages are made of: a stream that any number of callers share, each
+//! with frames of its own.
 //!
 //! # The command
 //!
 //! `cargo install millstream` compiles the command `millstream`:
 //!
 //! ```text
-//! millstream schedule --model my.onnx   # measures this machine, and finds the best schedule for the network on it
+//! millstream schedule --model my.onnx   # measures this machine, and plans how to run the network on it
 //! millstream run                        # streams frames through that, and checks every result
 //! ```
 //!
 //! The solver HiGHS needs libclang, CMake and a C++ compiler for that. Without it, Rust and a C compiler are enough:
-//! `cargo install millstream --no-default-features --features command,ort,openvino,wgpu`. What computes is ONNX Runtime's library, which is taken from
-//! the file that `ORT_DYLIB_PATH` names, else from `../lib` beside the program's own folder, else from where the system looks.
+//! `cargo install millstream --no-default-features --features command,ort,openvino,wgpu`. What computes is ONNX
+//! Runtime's library, which is taken from the file that `ORT_DYLIB_PATH` names, else from `../lib` beside the program's
+//! own folder, else from where the system looks.
 //!
 //! # Features
 //!
-//! All are on by default: `command` is the command, which programs that use the library leave out (`default-features = false`);
-//! `ort` runs operators on cores with ONNX Runtime, `openvino` with OpenVINO, `wgpu` on graphics devices, `highs` brings the
-//! integer programs of operator mapping, which give stronger bounds. Without engines, networks can be planned for on costs that are
-//! known, and simulated.
+//! All are on by default: `command` is the command, which programs that use the library leave out
+//! (`default-features = false`); `ort` runs operators on cores with ONNX Runtime, `openvino` with OpenVINO, `wgpu` on
+//! graphics devices, `highs` brings the integer programs of operator mapping, which give stronger bounds. Without
+//! engines, networks can be planned for on costs that are known, and simulated.
 //!
-//! Invariants: the library prints nothing; every error is an [`Error`]; files are written whole or not at all. What it does is in
-//! the package `millstream-api`, so that the command depends on it like any other program.
+//! Invariants: the library prints nothing; every error is an [`Error`]; files are written whole or not at all. What it
+//! does is in the package `millstream-api`, so that the command depends on it like any other program.
 
 #[doc(inline)]
 pub use millstream_api::*;

@@ -46,8 +46,8 @@ fn main() -> ExitCode {
     code
 }
 
-/// A layer of Mesa's looks for a desktop when graphics devices are asked for, and prints errors where there is no session, as on a board
-/// that one logs in to.
+/// A layer of Mesa's looks for a desktop when graphics devices are asked for, and prints errors where there is no
+/// session, as on a board that one logs in to.
 #[cfg_attr(target_os = "linux", expect(unsafe_code, reason = "the layer is told by nothing but the environment"))]
 fn keep_drivers_quiet() {
     #[cfg(target_os = "linux")]

@@ -20,8 +20,9 @@ use crate::{colours, interrupt};
 /// Set once the reader of standard output has gone away.
 static IS_UNREAD: AtomicBool = AtomicBool::new(false);
 
-/// Prints a line to standard output. Without a reader (`| head`) nothing more is printed, but the work goes on: files are still to be
-/// written. Anything else that keeps it from being written, such as a full disk, ends the program with an error.
+/// Prints a line to standard output. Without a reader (`| head`) nothing more is printed, but the work goes on: files
+/// are still to be written. Anything else that keeps it from being written, such as a full disk, ends the program with
+/// an error.
 pub(crate) fn line(text: impl std::fmt::Display) {
     write(&colours::painted(&visible(&text), colours::are_shown_by(&std::io::stdout())));
 }

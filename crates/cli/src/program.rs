@@ -1,4 +1,5 @@
-//! What this program is called where it names commands: in the repository, `cargo xtask` runs it; an installed one is run by its own name.
+//! What this program is called where it names commands: in the repository, `cargo xtask` runs it; an installed one is
+//! run by its own name.
 
 use crate::width::width;
 
@@ -14,7 +15,7 @@ pub(crate) fn is_in_repository() -> bool {
     std::env::var_os(VARIABLE).is_some_and(|command| !command.is_empty())
 }
 
-/// A text with the commands in it as whoever reads it would type them.
+/// A text with the commands in it as the reader would type them.
 pub(crate) fn as_typed(text: &str) -> String {
     as_run_by(&std::env::var(VARIABLE).unwrap_or_default(), text)
 }
@@ -32,8 +33,12 @@ fn as_run_by(command: &str, text: &str) -> String {
 /// Help is never wider than this.
 const MOST_HELP_WIDTH: usize = 110;
 
-/// The command's definition with examples as whoever reads them would type them, and help that fits the terminal.
+/// The command's definition with examples as the reader would type them, and help that fits the terminal.
 pub(crate) fn with_own_name(command: clap::Command) -> clap::Command {
+    let command = match std::env::var(VARIABLE) {
+        Ok(typed) if !typed.is_empty() => command.bin_name(typed),
+        _ => command,
+    };
     command.term_width(width().min(MOST_HELP_WIDTH)).mut_subcommands(|command| {
         match command.get_after_help().map(|text| as_typed(&text.to_string())) {
             Some(text) => command.after_help(text),

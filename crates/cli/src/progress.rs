@@ -41,10 +41,10 @@ impl Steps {
         Self { title, total, bar, last_line: Instant::now() }
     }
 
-    /// Says what may still be gained.
+    /// Says by what part the best so far is above what the search expects at best, which is an estimate.
     pub(crate) fn set_gap(&mut self, gap: f64) {
         if let Some(bar) = &self.bar {
-            bar.set_message(format!("{}: {:.1} % may be gained", self.title, 100.0 * gap));
+            bar.set_message(format!("{}: an estimated {:.1} % may be gained", self.title, 100.0 * gap));
         }
     }
 

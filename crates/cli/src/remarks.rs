@@ -5,7 +5,7 @@ use std::io::Write;
 use crate::colours;
 use crate::program::as_typed;
 
-/// Prints a remark to standard error. If nobody can read it there, work is not to end for that.
+/// Prints a remark to standard error. Work goes on if it can't be written.
 pub(crate) fn remark(text: impl std::fmt::Display) {
     let stderr = std::io::stderr();
     let text = colours::painted(&visible(&as_typed(&text.to_string())), colours::are_shown_by(&stderr));

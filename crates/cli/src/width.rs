@@ -1,6 +1,6 @@
 //! How wide the terminal is.
 
-/// Characters of a line where nobody says how many there are.
+/// Characters of a line by default.
 pub(crate) const USUAL_WIDTH: usize = 80;
 
 /// Tables are never made narrower.

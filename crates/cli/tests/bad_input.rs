@@ -27,7 +27,10 @@ fn file(builder: ModelBuilder) -> Vec<u8> {
 #[test]
 fn missing_and_broken_models() {
     let workplace = Workplace::new();
-    assert!(workplace.fail(&["schedule", "--model", "gone.onnx"]).contains("cannot read gone.onnx"));
+    let message = workplace.fail(&["schedule", "--model", "gone.onnx"]);
+    assert!(message.contains("cannot read gone.onnx") && message.contains("zoo:squeezenet"), "{message}");
+    let message = workplace.fail(&["schedule", "--board", "khadas-vim3", "--cost", "gone.json"]);
+    assert!(message.contains("cannot read gone.json") && message.contains("cargo xtask fit"), "{message}");
     assert!(workplace.fail(&["schedule", "--model", "zoo:lenet"]).contains("no network 'lenet' in the zoo"));
     assert!(refusal("picture.onnx", b"\x89PNG\r\n\x1a\n").contains("picture.onnx: not an ONNX model"));
     let whole = bytes(&builder().build().unwrap());
@@ -113,7 +116,7 @@ fn schedules_of_another_model_or_board() {
         {"label": "B", "capacity": 1024, "cores": [{"id": 0}], "operating_points": [{"hertz": 1000}]}]}"#;
     workplace.write("elsewhere.json", board);
     let message = workplace.fail(&["run", "--board", "elsewhere.json"]);
-    assert!(message.contains("not for 'elsewhere'") && message.contains("schedule again"), "{message}");
+    assert!(message.contains("not for 'elsewhere'") && message.contains("make a schedule for this board"), "{message}");
     let message = workplace.fail(&[
         "schedule",
         "--model",
@@ -125,6 +128,8 @@ fn schedules_of_another_model_or_board() {
     ]);
     assert!(message.contains("profile.json: the profile is of board"), "{message}");
 
+    assert!(message_of_other_board(&workplace).contains("period"));
+
     let schedule = text(&workplace.path("schedule.json"));
     let strange = schedule.replacen("\"Conv_0\"", "\"Conv_99\"", 1);
     workplace.write("strange.json", strange);
@@ -133,6 +138,25 @@ fn schedules_of_another_model_or_board() {
     assert!(workplace.fail(&["run", "--schedule", "cut.json"]).contains("cut.json: not a schedule"));
     workplace.write("core.json", schedule.replacen("\"cores\": [\n", "\"cores\": [\n 777,\n", 1));
     assert!(workplace.fail(&["run", "--schedule", "core.json"]).contains("core 777"));
+}
+
+/// What the command prints that a refused schedule of a built-in board is told to be shown with.
+fn message_of_other_board(workplace: &Workplace) -> String {
+    let vim3 = ["--board", "khadas-vim3", "--cost", "khadas-vim3"];
+    let plan = ["schedule", "--model", "small.onnx", "--output", "vim3.json", "--certificate", "proof.json"];
+    workplace.succeed(&[&plan[..], &vim3].concat());
+    let message = workplace.fail(&["run", "--schedule", "vim3.json"]);
+    let (_, command) = message.split_once("simulate ").unwrap();
+    let (command, _) = command.split_once('`').unwrap();
+    assert_eq!(command, "--board khadas-vim3 --cost khadas-vim3 --schedule FILE");
+    let message = workplace.fail(&["certify", "--schedule", "vim3.json", "--certificate", "proof.json"]);
+    assert!(message.contains("certify --board khadas-vim3 --cost khadas-vim3 --schedule FILE"), "{message}");
+    let elsewhere = ["schedule", "--model", "small.onnx", "--board", "khadas-vim3", "--cost", "rk3588"];
+    let message = workplace.fail(&elsewhere);
+    assert!(message.contains("the cost models are of board 'Radxa ROCK 5B'"), "{message}");
+    let arguments = command.replace("FILE", "vim3.json");
+    let arguments: Vec<&str> = std::iter::once("simulate").chain(arguments.split(' ')).collect();
+    workplace.succeed(&arguments)
 }
 
 #[test]
@@ -202,7 +226,8 @@ fn a_full_disk_leaves_nothing_half_written() {
     // A device that is always full.
     let message = workplace.fail(&[&schedule[..], &["-o", "/dev/full"]].concat());
     assert!(message.contains("cannot write /dev/full") && message.contains("No space left"), "{message}");
-    // A file system that runs full in the middle of the file, as the limit on file sizes imitates it: the old file stays.
+    // A file system that runs full in the middle of the file, as the limit on file sizes imitates it: the old file
+    // stays.
     workplace.write("old.json", "as it was");
     let binary = assert_cmd::cargo::cargo_bin("millstream");
     let script = format!("trap '' XFSZ; ulimit -f 1; exec {} {} -o old.json", binary.display(), schedule.join(" "));

@@ -71,7 +71,7 @@ fn every_boards_costs_are_what_calibration_makes_of_the_measurements() {
         assert!(is_close(&made, &kept), "{name}: make fixtures/costs again with `cargo xtask calibrate`");
         count += 1;
     }
-    assert_eq!(count, 30);
+    assert!(count >= 30, "{count} boards are left");
 }
 
 #[test]
@@ -142,18 +142,16 @@ fn energy_is_an_objective_with_clocks_and_limits() {
         / slower["predicted"]["period_seconds"].as_f64().unwrap();
     assert!((ratio - 1.0).abs() < 0.05, "{ratio}");
     let shown = workplace.succeed(&with_board(&["schedule", "--model", "zoo:squeezenet"], &board("hikey-970")));
-    assert!(shown.contains("The idle power of B, s is not known: it counts as nothing."), "{shown}");
+    assert!(shown.contains("The idle power of B, s is not known and counted as 0 W."), "{shown}");
     let weak = schedule(&["--max-power", "2"]);
     assert!(weak["predicted"]["watts"].as_f64().unwrap() <= 2.0);
     let message = workplace.fail(&with_board(&["schedule", "--max-power", "0.01"], &vim));
-    assert!(
-        message.contains("no pipeline of those that no other beats draws 0.010 W or less: the least that was found is"),
-        "{message}"
-    );
+    assert!(message.contains("no pipeline that was found draws 0.010 W or less: the least is"), "{message}");
     let message = workplace.fail(&with_board(&["schedule", "--objective", "energy"], &board("rk3588")));
     assert!(message.contains("the power of B1 is not known"), "{message}");
 
-    // What is planned keeps its limits with the memory's bandwidth; with slower cores it does not, and the simulation says so.
+    // What is planned keeps its limits with the memory's bandwidth; with slower cores it does not, and the simulation
+    // says so.
     workplace.succeed(&with_board(&["schedule", "--min-throughput", "58", "--margin", "10%"], &vim));
     let kept = workplace.succeed(&with_board(&["simulate", "--memory"], &vim));
     let missed = workplace.succeed(&with_board(&["simulate", "--speed", "1ms:B:0.8"], &vim));
@@ -175,7 +173,7 @@ fn several_networks_are_scheduled_and_simulated_together() {
     let (workplace, hikey) = (Workplace::new(), board("hikey-970"));
     let both = ["schedule", "--model", "zoo:mobilenet-v1", "--model", "zoo:resnet50"];
     let shown = workplace.succeed(&with_board(&both, &hikey));
-    assert!(shown.contains("rounds of frames a second"), "{shown}");
+    assert!(shown.contains("frames/s of each network, times its weight"), "{shown}");
     assert_eq!(read(&workplace.path("schedule.json"))["takes_turns"], true);
     let shown = workplace.succeed(&with_board(&["simulate", "--frames", "20"], &hikey));
     assert!(shown.contains("Rounds: ") && shown.contains("of it alone"), "{shown}");
@@ -251,7 +249,8 @@ fn what_happens_to_a_board_is_simulated() {
     assert!(fail(&["--frame-rate", "0.000001", "--frames", "20000"]).contains("all arrive within a century"));
     assert!(fail(&["--speed", "1s:B"]).contains("is not TIME:LABEL:FACTOR"));
     let other = workplace.fail(&with_board(&["simulate", "--heat"], &board("rk3588")));
-    assert!(other.contains("schedule again on this board") || other.contains("how its clusters heat up"), "{other}");
+    assert!(other.contains("make a schedule for this board"), "{other}");
+    assert!(other.contains("`cargo xtask simulate --board khadas-vim3 --cost khadas-vim3 --schedule FILE`"), "{other}");
 }
 
 #[test]

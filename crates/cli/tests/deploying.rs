@@ -1,8 +1,8 @@
-//! `deploy` against an ssh server of this test's own: what comes back, what is left behind, and what is said when something is wrong.
+//! `deploy` against an ssh server of this test's own: what comes back, what is left behind, and what is said when
+//! something is wrong.
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
-#![allow(clippy::print_stderr, reason = "a test that is left out says so")]
 
 mod ssh_server;
 mod support;

@@ -16,7 +16,10 @@ fn schedule_without_a_profile_then_run() {
     let workplace = Workplace::new();
     small_model(&workplace);
     let shown = workplace.succeed(&["schedule", "--model", "small.onnx"]);
-    assert!(shown.contains("Chosen for throughput") && shown.contains("predicted ms"), "{shown}");
+    assert!(
+        shown.contains("Chosen for throughput") && shown.contains("expected ms") && shown.contains("Expected:"),
+        "{shown}"
+    );
     let ran = workplace.succeed(&["run", "--frames", "30", "--trace", "trace.json"]);
     assert!(ran.contains("30 frames through") && ran.contains("frames/s measured"), "{ran}");
     assert!(ran.contains("30 frames checked against sequential inference"), "{ran}");
@@ -78,7 +81,11 @@ fn profile_to_schedule_to_run_through_files() {
 fn a_schedule_is_simulated_from_the_profile() {
     let workplace = Workplace::new();
     small_model(&workplace);
-    assert!(workplace.fail(&["simulate"]).contains("cannot read schedule.json"));
+    let message = workplace.fail(&["simulate"]);
+    assert!(
+        message.contains("cannot read schedule.json") && message.contains("with `cargo xtask schedule`"),
+        "{message}"
+    );
     workplace.succeed(&["profile", "--no-sweep", "--model", "small.onnx", "--budget", "200ms"]);
     workplace.succeed(&["schedule", "--model", "small.onnx", "--profile", "profile.json"]);
     let simulate = ["simulate", "--profile", "profile.json", "--frames", "400", "--trace", "trace.json", "--json"];
@@ -155,7 +162,7 @@ fn compare_puts_several_networks_together() {
         assert_eq!(table.lines().filter(|line| line.starts_with("| small")).count(), 2, "{table}");
         assert!(table.contains("Together:") && table.contains("(geometric mean)"), "{table}");
     }
-    assert!(predictions.contains("Prediction: wrong by "), "{predictions}");
+    assert!(predictions.contains("missed by "), "{predictions}");
     let page = text(&workplace.path("page.html"));
     assert_eq!(page.matches("<h2").count(), 3, "all together, and each: {page}");
     assert!(page.contains("Frames per second") && page.contains("<svg class=\"network\""), "{page}");

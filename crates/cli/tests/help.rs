@@ -50,10 +50,11 @@ fn shells_complete_the_names_of_objectives() {
 #[test]
 fn xtask_hands_on_every_command() {
     let help = Workplace::new().succeed(&["--help"]);
-    let source = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../xtask/src/main.rs")).unwrap();
+    let source = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../xtask/src/verbs.rs")).unwrap();
+    let source: String = source.split_whitespace().collect();
     for command in commands(&help) {
-        assert!(source.contains(&format!("\"{command}\"")), "{command} is not handed on");
-        assert!(source.contains(&format!("\n  {command}")), "{command} is not in the help of xtask");
+        assert!(source.contains(&format!("forwarded(\"{command}\",\"")), "{command} is not handed on");
+        assert!(!source.contains(&format!("forwarded(\"{command}\",\"\"")), "{command} is not in the help of xtask");
     }
 }
 

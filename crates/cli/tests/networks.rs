@@ -1,7 +1,7 @@
 //! Networks that nobody here made, by the user's path: profile, schedule, run.
 //!
-//! `cargo xtask test` fetches them; the variable `MILLSTREAM_NETWORKS` says where they are. What they compute is compared with plain
-//! ONNX Runtime in the crate `conformance`.
+//! `cargo xtask test` fetches them; the variable `MILLSTREAM_NETWORKS` says where they are. What they compute is
+//! compared with plain ONNX Runtime in the crate `conformance`.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -77,7 +77,8 @@ fn go_over_two_boards(networks: &[(&str, &[&str])]) {
     }
 }
 
-/// What is proven of a schedule of a network from outside on a board that is not here holds, and holds no longer once a number is changed.
+/// What is proven of a schedule of a network from outside on a board that is not here holds, and holds no longer once a
+/// number is changed.
 #[test]
 fn certificates_of_networks_from_outside_hold() {
     let fixture = |name: &str| format!("{}/../../fixtures/{name}", env!("CARGO_MANIFEST_DIR"));
@@ -104,7 +105,8 @@ fn certificates_of_networks_from_outside_hold() {
     }
 }
 
-/// What an `If` returns may have no type that the file tells: processors that work on one frame together hand over other values.
+/// What an `If` returns may have no type that the file tells: processors that work on one frame together hand over
+/// other values.
 #[test]
 fn values_of_unknown_type_stay_on_one_processor() {
     let workplace = Workplace::new();

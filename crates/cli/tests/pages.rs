@@ -1,7 +1,6 @@
 //! Pages that commands write about what they did: whole, by themselves, and readable where they are read.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
-#![allow(clippy::print_stderr, reason = "a test that is skipped says so")]
 
 mod support;
 
@@ -10,10 +9,9 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use millstream_onnx::{Attributes, ModelBuilder, Weight};
+use millstream_test_support::not_tested;
 use support::{Workplace, bytes, small_model, text};
 
-/// Where it is set, it is a failure that there is no browser.
-const NEEDED: &str = "MILLSTREAM_NEEDS_BROWSER";
 const BROWSERS: [&str; 5] = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome"];
 /// A browser that hangs is not waited for.
 const LIMIT: Duration = Duration::from_secs(60);
@@ -191,11 +189,7 @@ fn browser() -> Option<PathBuf> {
     let programs = || std::env::split_paths(&folders).flat_map(|folder| BROWSERS.map(|name| folder.join(name)));
     let browser = programs().find(|program| program.is_file());
     if browser.is_none() {
-        assert!(
-            std::env::var_os(NEEDED).is_none_or(|own| own.is_empty()),
-            "a browser is needed, and there is none of {BROWSERS:?}"
-        );
-        eprintln!("skipped: there is no browser to look at pages with");
+        not_tested("BROWSER", format!("there is none of {BROWSERS:?} to look at pages with"));
     }
     browser
 }

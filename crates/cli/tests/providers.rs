@@ -1,9 +1,11 @@
-//! Boards with execution providers of ONNX Runtime: from a plug-in, and what users are told of those that can't be used.
+//! Boards with execution providers of ONNX Runtime: from a plug-in, and what users are told of those that can't be
+//! used.
 
-#![allow(clippy::unwrap_used, clippy::panic, clippy::print_stderr, reason = "a test fails by panicking")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod support;
 
+use millstream_test_support::not_tested;
 use serde_json::Value;
 use support::{Workplace, small_model};
 
@@ -23,7 +25,7 @@ const DEVICE: &str = r#"{"label": "N", "kind": "npu", "engine": "npu"}"#;
 fn plugin() -> Option<String> {
     let file = std::env::var("MILLSTREAM_PLUGIN").ok().filter(|file| std::path::Path::new(file).is_file());
     if file.is_none() {
-        eprintln!("there is no plug-in here: run through `cargo xtask test` on Linux and x86-64");
+        not_tested("PLUGIN", "there is no plug-in here: run through `cargo xtask test` on Linux and x86-64");
     }
     Some(format!(r#""provider": "cpu_ep", "library": "{}""#, file?))
 }

@@ -29,8 +29,9 @@ const TIMES: &str = "MILLSTREAM_SIGNALS_TIMES";
 /// Moments where nobody asks for more.
 const FEW_TIMES: usize = 20;
 
-/// Starts a command for which Ctrl-C has its usual meaning, even if the tests were started where it is ignored, as a shell does for
-/// what a script starts in the background: a signal that comes before the command listens would be lost there.
+/// Starts a command for which Ctrl-C has its usual meaning, even if the tests were started where it is ignored, as a
+/// shell does for what a script starts in the background: a signal that comes before the command listens would be lost
+/// there.
 fn start(workplace: &Workplace, arguments: &[&str]) -> Child {
     let mut command = Command::new("env");
     command.arg("--default-signal=INT").arg(assert_cmd::cargo::cargo_bin("millstream"));
@@ -56,8 +57,8 @@ fn end(mut child: Child) -> (ExitStatus, Duration) {
     }
 }
 
-/// A network that passes a frame on, but only once its elements sum up to a million or less: as they never change, it never ends for a
-/// frame with larger ones. Its loop has no trip count.
+/// A network that passes a frame on, but only once its elements sum up to a million or less: as they never change, it
+/// never ends for a frame with larger ones. Its loop has no trip count.
 fn loop_while_large() -> Vec<u8> {
     let mut builder = ModelBuilder::new("loop");
     let frame = builder.input("x", [1, 4]);

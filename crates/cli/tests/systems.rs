@@ -177,7 +177,8 @@ fn with_memory(name: &str, bytes: u64) -> Value {
     board
 }
 
-/// Memories that have no room for what would be best: nothing is called exact then, and nothing that is usually done is better.
+/// Memories that have no room for what would be best: nothing is called exact then, and nothing that is usually done is
+/// better.
 #[test]
 fn narrow_memories_take_the_claim_away_and_not_the_quality() {
     let workplace = Workplace::new();

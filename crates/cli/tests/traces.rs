@@ -1,5 +1,6 @@
-//! Traces as Perfetto reads them: it counts in nanoseconds, takes events in the order of time and, at one time, of the file, and shows no
-//! slice that overlaps another one of its track without being within it. An arrow is at the slice that is open when it comes.
+//! Traces as Perfetto reads them: it counts in nanoseconds, takes events in the order of time and, at one time, of the
+//! file, and shows no slice that overlaps another one of its track without being within it. An arrow is at the slice
+//! that is open when it comes.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -8,6 +9,7 @@ mod support;
 use std::collections::{BTreeMap, BTreeSet};
 
 use millstream_report::{TraceEvent, TraceTrack, chrome_trace};
+use millstream_test_support::not_tested;
 use serde_json::{Value, json};
 use support::{Workplace, small_model, text};
 
@@ -128,7 +130,8 @@ fn stage(cluster: &Value, assignments: &[(&Value, &[Value])], splits: &Value) ->
     json!({"replicas": [{"assignments": assignments, "splits": splits}]})
 }
 
-/// Writes `pipeline.json`, with a stage on each of two cores, and `team.json`, in which both share each frame; false where there are not two.
+/// Writes `pipeline.json`, with a stage on each of two cores, and `team.json`, in which both share each frame; false
+/// where there are not two.
 fn schedules(workplace: &Workplace) -> bool {
     small_model(workplace);
     workplace.succeed(&["profile", "--model", "small.onnx", "--budget", "500ms", "--no-sweep"]);
@@ -158,7 +161,7 @@ fn schedules(workplace: &Workplace) -> bool {
 fn runs_and_simulations_are_shown_whole() {
     let workplace = Workplace::new();
     if !schedules(&workplace) {
-        return;
+        return not_tested("CORES", "there is only one core");
     }
     let frames = 40;
     for command in ["run", "simulate"] {
@@ -184,7 +187,7 @@ fn runs_and_simulations_are_shown_whole() {
 fn networks_that_take_turns_are_shown_whole() {
     let workplace = Workplace::new();
     if !schedules(&workplace) {
-        return;
+        return not_tested("CORES", "there is only one core");
     }
     let both = ["schedule", "--model", "small.onnx", "--model", "small.onnx", "--profile", "profile.json"];
     for more in [&[][..], &["--deadline", "small.onnx=10s"]] {

@@ -24,11 +24,12 @@ fn tuning_writes_the_best_schedule_that_it_ran() {
     let written = json(&text(&workplace.path("schedule.json")));
     assert_eq!((&written["algorithm"], &written["configuration"]), (&Value::from("model-guided"), &report["best"]));
     assert_eq!(written["predicted"]["period_seconds"].as_f64(), Some(shortest));
+    assert_eq!(written["predicted"]["is_measured"], true);
     // What was found is where the next search may start.
     let again = ["tune", "--schedule", "schedule.json", "--trials", "1", "-o", "again.json"];
     let shown = workplace.succeed(&again);
     assert!(
-        shown.contains("small: 1 trials by model-guided") && shown.contains("By the costs that it began with"),
+        shown.contains("small: 1 trial by model-guided") && shown.contains("By the costs that it began with"),
         "{shown}"
     );
     let ran = workplace.succeed(&["run", "--schedule", "again.json", "--frames", "20"]);
@@ -52,7 +53,7 @@ fn the_published_searches_run_on_places() {
         assert_eq!(report["best"], place, "one place has one stage");
     }
     let few = ["tune", "--model", "small.onnx", "--algorithm", "exhaustive", "--places", &place, "--trials", "1"];
-    assert!(workplace.succeed(&few).contains("1 trials by exhaustive"));
+    assert!(workplace.succeed(&few).contains("1 trial by exhaustive"));
 }
 
 #[test]
@@ -68,14 +69,23 @@ fn tuning_can_be_simulated() {
     let report = simulate(&random);
     assert_eq!(report["trials"].as_array().unwrap().len(), 4);
     assert_eq!(report, simulate(&random), "the same seed, the same search");
-    // Without noise and surprises, the exact search is right at once.
+
+    // Without noise and surprises, our search is right at once.
     let exact = simulate(&[]);
     let seconds = |field: &str| exact[field].as_f64().unwrap();
+    let written = json(&text(&workplace.path("schedule.json")));
+    assert_eq!(written["predicted"]["period_seconds"], exact["period_seconds"]);
+    assert_eq!(written["predicted"].get("is_measured"), None, "nothing was measured: {written}");
     assert_eq!(exact["trials"].as_array().unwrap().len(), 1);
-    assert!((seconds("period_seconds") / seconds("best_on_single_processors_seconds") - 1.0).abs() < 0.05, "{exact}");
+    assert!(
+        (seconds("period_seconds") / seconds("shortest_predicted_on_single_processors_seconds") - 1.0).abs() < 0.05,
+        "{exact}"
+    );
     let core = json(&workplace.succeed(&["board", "--json"]))["clusters"][0]["cores"][0]["id"].to_string();
     let slowed = simulate(&["--slow-core", &format!("{core}:4")]);
     assert!(slowed["period_seconds"].as_f64().unwrap() > 1.1 * seconds("period_seconds"), "{slowed}");
+    let shown = workplace.succeed(&["tune", "--simulate", "--model", "small.onnx", "--profile", "profile.json"]);
+    assert!(shown.contains("simulated trial by") && shown.contains("frames/s in simulation"), "{shown}");
     let message = workplace.fail(&["tune", "--model", "small.onnx", "--noise", "5"]);
     assert!(message.contains("--simulate"), "{message}");
 }

@@ -147,8 +147,8 @@ fn is_random(graph: &Graph) -> bool {
     graph.operators().iter().any(|operator| operator.is_random() || operator.op_type == "Dropout")
 }
 
-/// Runs a frame in every way and compares the results with expected ones. Returns whether there was something to cut into two stages,
-/// something to divide by channels, and something to divide by rows.
+/// Runs a frame in every way and compares the results with expected ones. Returns whether there was something to cut
+/// into two stages, something to divide by channels, and something to divide by rows.
 fn compare_ways(
     model: &Model,
     frame: &[Tensor],
@@ -216,7 +216,8 @@ fn check_values(graph: &Graph, values: &HashMap<ValueId, Tensor>) -> Result<(), 
     Ok(())
 }
 
-/// How much results differ if ONNX Runtime computes and rounds every operator by itself: what rounding alone does to the network.
+/// How much results differ if ONNX Runtime computes and rounds every operator by itself: what rounding alone does to
+/// the network.
 fn rounding(model: &Model, frame: &[Tensor], expected: &[Tensor], engine: &EngineUnderTest) -> Result<f64, String> {
     let settings = SessionSettings { optimised: false, ..SessionSettings::default() };
     let backend = OrtBackend::with_settings(engine.reference(), Arc::new(model.clone()), settings);

@@ -61,8 +61,8 @@ impl EngineUnderTest {
         }
     }
 
-    /// Whether as many models as ever agree, are cut in two and are divided by channels and by rows: a fault that ONNX Runtime seems to share would be counted as
-    /// its own.
+    /// Whether as many models as ever agree, are cut in two and are divided by channels and by rows: a fault that ONNX
+    /// Runtime seems to share would be counted as its own.
     pub fn has_enough(&self, agree: usize, two_stages: usize, [splits, tiles]: [usize; 2]) -> bool {
         let (least_agree, least_two_stages, least_splits, least_tiles) = match self.openvino {
             None => (1490, 340, 55, 350),

@@ -7,7 +7,7 @@ use thiserror::Error;
 #[non_exhaustive]
 pub enum ConformanceError {
     /// A file or folder could not be read.
-    #[error("cannot read {}: {source}; `cargo xtask conformance` fetches the models", path.display())]
+    #[error("cannot read {}: {source}; the models have to be fetched first", path.display())]
     Io {
         /// Which one.
         path: PathBuf,

@@ -1,9 +1,9 @@
 //! Test models that nobody here made, through every way of running.
 //!
-//! A [`Case`] is a model with inputs, as ONNX's own test suite has them. [`check()`] runs it in plain ONNX Runtime and then here: as a
-//! whole, block by block, as a pipeline of two stages, in replicas, and with operators divided by channels and by rows, and compares everything. An
-//! [`EngineUnderTest`] says what runs it here.
-//! What ONNX Runtime runs must run here and agree, or stand on the list of [`Refusals`] with its reason.
+//! A [`Case`] is a model with inputs, as ONNX's own test suite has them. [`check()`] runs it in plain ONNX Runtime and
+//! then here: as a whole, block by block, as a pipeline of two stages, in replicas, and with operators divided by
+//! channels and by rows, and compares everything. An [`EngineUnderTest`] says what runs it here. What ONNX Runtime runs
+//! must run here and agree, or stand on the list of [`Refusals`] with its reason.
 //!
 //! ```
 //! use millstream_conformance::{Expected, Refusals};

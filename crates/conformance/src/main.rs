@@ -1,4 +1,5 @@
-//! `millstream-conformance FOLDER [--engine NAME] [PART OF A NAME]`: checks every model below a folder and says what became of it.
+//! `millstream-conformance FOLDER [--engine NAME] [PART OF A NAME]`: checks every model below a folder and says what
+//! became of it.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command-line tool prints")]
 

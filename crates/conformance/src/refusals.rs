@@ -4,8 +4,9 @@ use crate::{ConformanceError, EngineUnderTest};
 
 /// Models that ONNX Runtime runs and that are refused here, with what the error must say.
 ///
-/// As a text: a line `== REASON: PART OF THE ERROR`, and below it a model a line. Lines that begin with `#` are remarks. Models below a
-/// line `~~ REASON: PART OF WHAT IS WRONG` are not refused: an engine computes them otherwise, at edges that its authors chose.
+/// As a text: a line `== REASON: PART OF THE ERROR`, and below it a model a line. Lines that begin with `#` are
+/// remarks. Models below a line `~~ REASON: PART OF WHAT IS WRONG` are not refused: an engine computes them otherwise,
+/// at edges that its authors chose.
 #[derive(Debug, Clone, Default)]
 pub struct Refusals {
     expected: BTreeMap<String, Expected>,

@@ -60,8 +60,8 @@ pub(crate) fn replicas(graph: &Graph) -> Schedule {
     Schedule { stages: vec![Stage { replicas: vec![replica(0), replica(1)] }] }
 }
 
-/// Every operator that can be divided by channels is, about two to one; the others run on the first processor. `None` if nothing can
-/// be divided.
+/// Every operator that can be divided by channels is, about two to one; the others run on the first processor. `None`
+/// if nothing can be divided.
 pub(crate) fn divided(graph: &Graph, chain: &Chain) -> Option<Schedule> {
     let mut lists = [Vec::new(), Vec::new()];
     let mut splits = Vec::new();
@@ -88,7 +88,8 @@ pub(crate) fn divided(graph: &Graph, chain: &Chain) -> Option<Schedule> {
     (!splits.is_empty()).then(|| Schedule { stages: vec![Stage { replicas: vec![Replica { assignments, splits }] }] })
 }
 
-/// Every block that can be divided by rows is, about two to one; the others run on the first processor. `None` if nothing can be divided.
+/// Every block that can be divided by rows is, about two to one; the others run on the first processor. `None` if
+/// nothing can be divided.
 pub(crate) fn tiled(graph: &Graph, chain: &Chain) -> Option<Schedule> {
     let mut lists = [Vec::new(), Vec::new()];
     let mut splits = Vec::new();

@@ -1,6 +1,6 @@
 //! Divisions of one operator that are worth a trial.
 
-use millstream_cost::{CostTable, Nanoseconds, ProcessorIndex};
+use millstream_cost::{ClassId, CostTable, Nanoseconds};
 use millstream_graph::{Along, Graph, OperatorId};
 use millstream_schedule::execution::{ProcessorId, Span, TaskId};
 use millstream_schedule::{Assignment, OperatorSplit, Replica, Task};
@@ -24,6 +24,7 @@ pub(crate) fn candidates(
     let Some(start) = tasks.iter().position(|task| task.operator == head).map(|index| spans[index].start) else {
         return Vec::new();
     };
+
     // When each processor has done what it starts before the operator.
     let ready = |processor: ProcessorId| {
         let before = tasks.iter().zip(&spans).filter(|(task, span)| task.processor == processor && span.start < start);
@@ -37,9 +38,10 @@ pub(crate) fn candidates(
     let mut found = Vec::new();
     for length in lengths(replica, head, home, graph, is_free) {
         let operators: Vec<OperatorId> = std::iter::once(head).chain(followers[..length].iter().copied()).collect();
+        // When the processor at a position of the replica has made so many channels.
         let cost = |position: usize, channels: usize| {
             let class = classes[position]?;
-            let part = |id: &OperatorId| table.part_time(class, id.index(), channels, units.channels, *id == head);
+            let part = |&id: &OperatorId| table.part_time(class, id, channels, units.channels, id == head);
             let parts = operators.iter().map(part);
             let time: Option<Nanoseconds> = parts.sum();
             Some((begins[position] + time?).0)
@@ -48,10 +50,11 @@ pub(crate) fn candidates(
         if shares.made.iter().filter(|&&share| share > 0).count() < 2 {
             continue;
         }
+
         let mut divided = replica.clone();
         for (processor, assignment) in ProcessorId::all(classes.len()).zip(&mut divided.assignments) {
             if processor != home && shares.made[processor.index()] > 0 {
-                let at = place_of_part(replica, processor, started_before(tasks, &spans, processor, start));
+                let at = position_of_part(replica, processor, started_before(tasks, &spans, processor, start));
                 assignment.operators.splice(at..at, operators.iter().copied());
             }
         }
@@ -62,8 +65,8 @@ pub(crate) fn candidates(
     found
 }
 
-/// The processors' places in the table.
-fn classes(replica: &Replica, table: &CostTable) -> Vec<Option<ProcessorIndex>> {
+/// The class of each processor in the table, if it is there.
+fn classes(replica: &Replica, table: &CostTable) -> Vec<Option<ClassId>> {
     replica.assignments.iter().map(|assignment| table.find(&assignment.processor.class())).collect()
 }
 
@@ -76,11 +79,11 @@ fn lengths(
     is_free: &impl Fn(OperatorId) -> bool,
 ) -> Vec<usize> {
     let own = &replica.assignments[home.index()].operators;
-    let place = own.iter().position(|&id| id == head).unwrap_or(0);
+    let position = own.iter().position(|&id| id == head).unwrap_or(0);
     let followers = graph.channel_followers(head);
     let together = followers
         .iter()
-        .zip(&own[place + 1..])
+        .zip(&own[position + 1..])
         .take_while(|(follower, next)| {
             follower == next && is_free(**follower) && replica.split_of(**follower).is_none()
         })
@@ -99,8 +102,9 @@ fn started_before(tasks: &[Task], spans: &[Span], processor: ProcessorId, moment
     tasks.iter().zip(spans).filter(|(task, span)| task.processor == processor && is_before(span)).count()
 }
 
-/// Where a processor's part of a divided operator goes: after so many tasks, and after all that is divided together with the last.
-fn place_of_part(replica: &Replica, processor: ProcessorId, mut at: usize) -> usize {
+/// Where a processor's part of a divided operator goes among its operators: after `at` of them, and after all that is
+/// divided together with the last of these.
+fn position_of_part(replica: &Replica, processor: ProcessorId, mut at: usize) -> usize {
     let operators = &replica.assignments[processor.index()].operators;
     while let (Some(before), Some(next)) = (at.checked_sub(1), operators.get(at))
         && let Some(split) = replica.split_of(operators[before])
@@ -126,13 +130,13 @@ fn take_from_home(replica: &mut Replica, home: ProcessorId) {
     }
 }
 
-/// What the operator's inputs take to get to another processor than its own.
+/// How long the operator's inputs take to get from its own processor to another one.
 fn arrival(
     processor: ProcessorId,
     home: ProcessorId,
     tasks: &[Task],
     head: OperatorId,
-    classes: &[Option<ProcessorIndex>],
+    classes: &[Option<ClassId>],
     table: &CostTable,
 ) -> Nanoseconds {
     if processor == home {

@@ -3,7 +3,7 @@
 use millstream_cost::{CostTable, Nanoseconds};
 use millstream_graph::{ChannelUnits, Graph, OperatorId};
 use millstream_schedule::execution::Execution;
-use millstream_schedule::{Replica, ReplicaTasks};
+use millstream_schedule::{OperatorSplit, Replica, ReplicaTasks};
 
 use crate::candidates::candidates;
 use crate::trial::Trial;
@@ -22,12 +22,13 @@ pub struct Executed<'a> {
     pub execution: &'a Execution,
 }
 
-/// Divides operators by output channels between the replica's processors, one after the other, each where that brings down
-/// `finish`, and the operators that follow it channel by channel with it. `finish` says when a replica is done, by whatever counts
-/// for the caller. What can't run stays as it is.
+/// Divides operators by output channels between the replica's processors, one after the other, each where that brings
+/// down `finish`, and the operators that follow it channel by channel with it. `finish` says when a replica is done, by
+/// whatever counts for the caller. What can't run stays as it is.
 ///
-/// For each operator, the exact division of its own cost ([`exact_shares`](crate::exact_shares)) is tried in place, with and without its
-/// followers, and then shifted as long as that helps. Operators for which `is_free` is false stay as they are.
+/// For each operator, the exact division of its own cost ([`exact_shares`](crate::exact_shares)) is tried in place,
+/// with and without its followers, and then shifted as long as that helps. Operators for which `is_free` is false stay
+/// as they are.
 pub fn divide(
     replica: Replica,
     graph: &Graph,
@@ -35,12 +36,13 @@ pub fn divide(
     is_free: impl Fn(OperatorId) -> bool,
     finish: impl Fn(Executed<'_>) -> Nanoseconds,
 ) -> Replica {
-    divide_where_close(replica, graph, table, f64::INFINITY, is_free, finish)
+    Division { graph, table, shifting: Shifting::All, is_free, finish }.run(replica)
 }
 
-/// The same where there is much to divide: a division is shifted only if the replica is done at most `most_above` times as late with it as
-/// without, and only from the processor whose part takes longest, unless `most_above` is infinite. Some divisions that shifting would make
-/// worthwhile are missed, and most of the time is saved.
+/// Divides operators as [`divide()`] does, in less time: a division is shifted only if the replica takes at most
+/// `most_above` times as long with it as with what was found before, and channels are only moved away from the
+/// processor whose part takes longest. That misses divisions which only become worthwhile when they are shifted
+/// further.
 pub fn divide_where_close(
     replica: Replica,
     graph: &Graph,
@@ -49,20 +51,41 @@ pub fn divide_where_close(
     is_free: impl Fn(OperatorId) -> bool,
     finish: impl Fn(Executed<'_>) -> Nanoseconds,
 ) -> Replica {
-    if replica.assignments.len() < 2 {
-        return replica;
-    }
-    let division = Division { graph, table, most_above, is_free, finish };
-    match division.executed(replica) {
-        Ok(undivided) => division.divided(undivided),
-        Err(replica) => replica,
+    Division { graph, table, shifting: Shifting::WhereClose { most_above }, is_free, finish }.run(replica)
+}
+
+/// Which divisions are shifted, and from where.
+#[derive(Clone, Copy)]
+enum Shifting {
+    /// All, from any processor to any other.
+    All,
+    /// Those with which the replica takes at most `most_above` times as long as with what was found before, from the
+    /// processor whose part takes longest.
+    WhereClose { most_above: f64 },
+}
+
+impl Shifting {
+    /// Whether a division is shifted with which the replica takes `time`, where it takes `before` with what was found
+    /// before.
+    fn is_worth(self, time: Nanoseconds, before: Nanoseconds) -> bool {
+        match self {
+            Self::All => true,
+            Self::WhereClose { most_above } => time.0 as f64 <= before.0 as f64 * most_above,
+        }
     }
 }
 
+/// Channels that may be moved from one processor of a replica to another, both by their positions in it.
+struct Move {
+    from: usize,
+    to: usize,
+}
+
+/// What a replica's operators are divided by.
 struct Division<'t, Free, Finish> {
     graph: &'t Graph,
     table: &'t CostTable,
-    most_above: f64,
+    shifting: Shifting,
     is_free: Free,
     finish: Finish,
 }
@@ -72,7 +95,18 @@ where
     Free: Fn(OperatorId) -> bool,
     Finish: Fn(Executed<'_>) -> Nanoseconds,
 {
-    /// The replica again if it can't run.
+    /// The replica with its operators divided; as it is if it can't run, or has nothing to share with.
+    fn run(&self, replica: Replica) -> Replica {
+        if replica.assignments.len() < 2 {
+            return replica;
+        }
+        match self.executed(replica) {
+            Ok(undivided) => self.divided(undivided),
+            Err(replica) => replica,
+        }
+    }
+
+    /// The replica as it runs, or itself if it can't run.
     fn executed(&self, replica: Replica) -> Result<Trial<'t>, Replica> {
         let Ok(tasks) = ReplicaTasks::new(&replica, self.graph, self.table) else { return Err(replica) };
         let Ok(order) = tasks.run_order(self.graph) else { return Err(replica) };
@@ -82,6 +116,8 @@ where
         Ok(Trial { replica, tasks, execution, order, time })
     }
 
+    /// Divides one operator after the other, those with the most work first, as long as a round over all of them gains
+    /// something.
     fn divided(&self, mut best: Trial<'t>) -> Replica {
         let can_be = |&id: &OperatorId| (self.is_free)(id) && self.graph.channel_units(id).is_some();
         let mut heads: Vec<OperatorId> = best.replica.operators().filter(can_be).collect();
@@ -90,21 +126,8 @@ where
         for _ in 0..MOST_ROUNDS {
             let before = best.time;
             for &head in &heads {
-                if best.replica.split_of(head).is_none() {
-                    if let Some(better) = self.best_division(&best, head, best.time) {
-                        best = better;
-                    }
-                    continue;
-                }
-                let Some(Ok(whole)) = undivided(&best.replica, head).map(|whole| self.executed(whole)) else {
-                    continue;
-                };
-                if let Some(better) = self.best_division(&whole, head, best.time) {
+                if let Some(better) = self.improved(&best, head) {
                     best = better;
-                }
-                // Perhaps it is not worth it any more.
-                if whole.time <= best.time {
-                    best = whole;
                 }
             }
             if best.time >= before {
@@ -114,12 +137,26 @@ where
         best.replica
     }
 
+    /// The replica with one operator divided, divided in another way, or whole again, if it is done earlier then; if it
+    /// is done as early, the operator is better whole.
+    fn improved(&self, known: &Trial<'t>, head: OperatorId) -> Option<Trial<'t>> {
+        if known.replica.split_of(head).is_none() {
+            return self.best_division(known, head, known.time);
+        }
+
+        let whole = self.executed(undivided(&known.replica, head)?).ok()?;
+        let better = self.best_division(&whole, head, known.time);
+        // Perhaps the division is not worth it any more.
+        let least = better.as_ref().map_or(known.time, |better| better.time);
+        if whole.time <= least { Some(whole) } else { better }
+    }
+
     /// The best of the divisions of an operator that is whole, if it is better than `time`.
     fn best_division(&self, whole: &Trial<'_>, head: OperatorId, mut time: Nanoseconds) -> Option<Trial<'t>> {
         let mut best = None;
         for candidate in candidates(whole, head, self.graph, self.table, &self.is_free) {
             let Ok(mut trial) = self.executed(candidate) else { continue };
-            if trial.time.0 as f64 <= time.0 as f64 * self.most_above {
+            if self.shifting.is_worth(trial.time, time) {
                 self.shift(&mut trial, head);
             }
             if trial.time < time {
@@ -130,12 +167,13 @@ where
         best
     }
 
-    /// Moves channels of an operator from one processor to another as long as that helps, in ever smaller steps: from any, or only from the
-    /// one whose part takes longest.
+    /// Moves channels of an operator from one processor to another as long as that helps, in ever smaller steps: from
+    /// any, or only from the one whose part takes longest.
     fn shift(&self, trial: &mut Trial<'t>, head: OperatorId) {
-        let is_head = |split: &millstream_schedule::OperatorSplit| split.operators.first() == Some(&head);
+        let is_head = |split: &OperatorSplit| split.operators.first() == Some(&head);
         let Some(index) = trial.replica.splits.iter().position(is_head) else { return };
         let Some(ChannelUnits { channels, unit, .. }) = self.graph.channel_units(head) else { return };
+        // The positions of the processors that make some of it.
         let takers: Vec<usize> = (0..trial.replica.assignments.len())
             .filter(|&position| trial.replica.splits[index].shares[position] > 0)
             .collect();
@@ -144,8 +182,9 @@ where
         loop {
             let moved = step * unit;
             let mut has_moved = false;
-            for (from, to) in self.moves(trial, index, &takers) {
-                if from == to || trial.replica.splits[index].shares[from] <= moved {
+
+            for Move { from, to } in self.moves(trial, index, &takers) {
+                if trial.replica.splits[index].shares[from] <= moved {
                     continue;
                 }
                 trial.replica.splits[index].shares[from] -= moved;
@@ -158,6 +197,7 @@ where
                     }
                 }
             }
+
             if !has_moved && step == 1 {
                 break;
             }
@@ -169,19 +209,24 @@ where
         self.executed_again(trial, index);
     }
 
-    /// From where to where channels may be moved.
-    fn moves(&self, trial: &Trial<'_>, index: usize, takers: &[usize]) -> Vec<(usize, usize)> {
-        let from_any = self.most_above == f64::INFINITY;
-        let longest = takers.iter().copied().max_by_key(|&position| self.part_time(&trial.replica, index, position));
-        let sources = takers.iter().copied().filter(|&from| from_any || Some(from) == longest);
-        sources.flat_map(|from| takers.iter().map(move |&to| (from, to))).collect()
+    /// From where to where channels of a split may be moved, between the processors at these positions.
+    fn moves(&self, trial: &Trial<'_>, split: usize, takers: &[usize]) -> Vec<Move> {
+        let sources = match self.shifting {
+            Shifting::All => takers.to_vec(),
+            Shifting::WhereClose { .. } => {
+                let time = |&position: &usize| self.part_time(&trial.replica, split, position);
+                takers.iter().copied().max_by_key(time).into_iter().collect()
+            }
+        };
+        let between = |from: usize| takers.iter().filter(move |&&to| to != from).map(move |&to| Move { from, to });
+        sources.into_iter().flat_map(between).collect()
     }
 
-    /// What a processor's part of a divided operator takes.
-    fn part_time(&self, replica: &Replica, index: usize, position: usize) -> Option<Nanoseconds> {
-        let split = &replica.splits[index];
+    /// What the part of a divided operator takes that the processor at a position of the replica makes.
+    fn part_time(&self, replica: &Replica, split: usize, position: usize) -> Option<Nanoseconds> {
+        let split = &replica.splits[split];
         let class = self.table.find(&replica.assignments[position].processor.class())?;
-        self.table.part_time(class, split.operators.first()?.index(), split.shares[position], split.total(), false)
+        self.table.part_time(class, *split.operators.first()?, split.shares[position], split.total(), false)
     }
 
     /// When the replica is done once the shares of one split have changed.
@@ -193,8 +238,8 @@ where
     }
 }
 
-/// The replica with the operator's group back on the processor that makes the most of it; itself if it is not divided. `None` if
-/// the operator is divided as a follower of another one.
+/// The replica with the operator's group back on the processor that makes the most of it; itself if it is not divided.
+/// `None` if the operator is divided as a follower of another one.
 fn undivided(replica: &Replica, head: OperatorId) -> Option<Replica> {
     let Some(index) = replica.splits.iter().position(|split| split.operators.contains(&head)) else {
         return Some(replica.clone());

@@ -1,10 +1,11 @@
 //! Splitting operators by output channels between processors.
 //!
 //! Output channels of a convolution do not depend on each other, so some can be made by one processor and the rest by
-//! others at the same time. [`published_split`] divides them in proportion to the processors' speeds, as the co-scheduling
-//! paper does; [`exact_split`] finds the best division for two processors and [`exact_shares`] for any number, also where
-//! costs rise in steps. [`divide()`] does so for the operators of a stage wherever that lets the stage finish earlier;
-//! [`co_schedule`] divides all convolutions of a network as the paper does.
+//! others at the same time. [`published_split`] divides them in proportion to the processors' speeds, as the
+//! co-scheduling paper does; by predicted times, [`exact_split`] finds the division that is done first for two
+//! processors and [`exact_shares`] for any number, also where costs rise in steps. [`divide()`] does so for the
+//! operators of a stage wherever that lets the stage finish earlier; [`co_schedule`] divides all convolutions of a
+//! network as the paper does.
 //!
 //! ```
 //! use millstream_cosched::{exact_split, published_split};

@@ -1,3 +1,5 @@
+//! Dividing channels between two processors.
+
 /// How many output channels each of two processors makes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Split {
@@ -22,8 +24,8 @@ pub fn published_split(channels: u64, accelerator_seconds: f64, cpu_seconds: f64
     Split { accelerator, cpu: channels - accelerator }
 }
 
-/// The split that is done first; of equals, the one with the fewest channels on the accelerator. Costs may be any functions
-/// of the number of channels.
+/// The split that is done first; of equals, the one with the fewest channels on the accelerator. Costs may be any
+/// functions of the number of channels.
 pub fn exact_split(channels: u64, accelerator: impl Fn(u64) -> f64, cpu: impl Fn(u64) -> f64) -> Split {
     let mut best = Split { accelerator: 0, cpu: channels };
     let mut shortest = best.seconds(&accelerator, &cpu);

@@ -9,12 +9,13 @@ pub struct Shares {
     pub latest: u64,
 }
 
-/// The division of `channels` whose last part is done first. `cost(processor, n)` says when a processor has made `n` channels, all
-/// processors starting at once; `None` if it can't. Costs may be any functions; a processor that makes nothing counts for
-/// nothing. Divisions lie at multiples of `unit` channels. `None` if no division is possible.
+/// The division of `channels` whose last part is done first. `cost(processor, n)` says when a processor has made `n`
+/// channels, all processors starting at once; `None` if it can't. Costs may be any functions; a processor that makes
+/// nothing counts for nothing. Divisions lie at multiples of `unit` channels. `None` if no division is possible.
 ///
-/// Exact. Where more channels never take less time, by looking for the shortest time in which all processors together can make them;
-/// otherwise by dynamic programming over (processors, channels), which looks at every number of channels of every processor.
+/// Exact. Where more channels never take less time, by looking for the shortest time in which all processors together
+/// can make them; otherwise by dynamic programming over (processors, channels), which looks at every number of channels
+/// of every processor.
 pub fn exact_shares(
     channels: usize,
     unit: usize,
@@ -31,7 +32,7 @@ pub fn exact_shares(
             (0..=units).map(|count| if count == 0 { Some(0) } else { cost(processor, count * unit) }).collect()
         })
         .collect();
-    let found = if costs.iter().all(|own| is_monotonic(own)) { by_time(&costs) } else { by_count(&costs) };
+    let found = if costs.iter().all(|row| is_monotonic(row)) { by_time(&costs) } else { by_count(&costs) };
     found.map(|Shares { made, latest }| Shares { made: made.into_iter().map(|units| units * unit).collect(), latest })
 }
 
@@ -43,10 +44,10 @@ fn is_monotonic(costs: &[Option<u64>]) -> bool {
 /// In units, for costs that never fall.
 fn by_time(costs: &[Vec<Option<u64>>]) -> Option<Shares> {
     let units = costs.first()?.len() - 1;
-    let most = |own: &[Option<u64>], time: u64| {
-        own.partition_point(|cost| cost.is_some_and(|cost| cost <= time)).saturating_sub(1)
+    let most = |row: &[Option<u64>], time: u64| {
+        row.partition_point(|cost| cost.is_some_and(|cost| cost <= time)).saturating_sub(1)
     };
-    let is_enough = |time: u64| costs.iter().map(|own| most(own, time)).sum::<usize>() >= units;
+    let is_enough = |time: u64| costs.iter().map(|row| most(row, time)).sum::<usize>() >= units;
     let longest = costs.iter().flatten().flatten().copied().max()?;
     if !is_enough(longest) {
         return None;
@@ -57,8 +58,8 @@ fn by_time(costs: &[Vec<Option<u64>>]) -> Option<Shares> {
         if is_enough(middle) { long = middle } else { short = middle + 1 }
     }
     let mut left = units;
-    let take = |own: &Vec<Option<u64>>| {
-        let share = most(own, long).min(left);
+    let take = |row: &Vec<Option<u64>>| {
+        let share = most(row, long).min(left);
         left -= share;
         share
     };
@@ -73,15 +74,15 @@ fn by_count(costs: &[Vec<Option<u64>>]) -> Option<Shares> {
     let mut best: Vec<Option<u64>> = vec![None; units + 1];
     best[0] = Some(0);
     let mut choices: Vec<Vec<usize>> = Vec::with_capacity(processors);
-    for (processor, own) in costs.iter().enumerate() {
+    for (processor, row) in costs.iter().enumerate() {
         let mut next = vec![None; units + 1];
         let mut choice = vec![0; units + 1];
         // The last processor makes what is left: only the whole matters.
         let totals = if processor + 1 == processors { units..=units } else { 0..=units };
         for total in totals {
-            for (count, own) in own.iter().enumerate().take(total + 1) {
-                if let (Some(own), Some(rest)) = (own, best[total - count]) {
-                    let latest = rest.max(*own);
+            for (count, cost) in row.iter().enumerate().take(total + 1) {
+                if let (Some(cost), Some(rest)) = (cost, best[total - count]) {
+                    let latest = rest.max(*cost);
                     if next[total].is_none_or(|known| latest < known) {
                         (next[total], choice[total]) = (Some(latest), count);
                     }
@@ -110,12 +111,12 @@ mod tests {
 
     /// Every division, one by one.
     fn brute_force(left: usize, unit: usize, costs: &[Vec<Option<u64>>]) -> Option<u64> {
-        let Some((own, others)) = costs.split_first() else { return (left == 0).then_some(0) };
+        let Some((row, others)) = costs.split_first() else { return (left == 0).then_some(0) };
         let shares = (0..=left).step_by(unit);
         shares
             .filter_map(|share| {
                 let rest = brute_force(left - share, unit, others)?;
-                Some(rest.max(if share == 0 { 0 } else { own[share]? }))
+                Some(rest.max(if share == 0 { 0 } else { row[share]? }))
             })
             .min()
     }
@@ -130,7 +131,7 @@ mod tests {
         ) {
             check(units, unit, &costs)?;
             let mut sorted = costs;
-            sorted.iter_mut().for_each(|own| own.sort_by_key(|cost| cost.unwrap_or(u64::MAX)));
+            sorted.iter_mut().for_each(|row| row.sort_by_key(|cost| cost.unwrap_or(u64::MAX)));
             check(units, unit, &sorted)?;
         }
     }

@@ -4,21 +4,29 @@ use std::ops::Range;
 
 use crate::Shares;
 
-/// The division of `rows` into tiles whose last one is done first: the first processor makes the first rows, and so on; a processor may
-/// make none. `cost(processor, tile)` says when a processor has made a tile, all processors starting at once; `None` if it can't.
-/// `None` if no division is possible.
+/// The division of `rows` into tiles whose last one is done first: the first processor makes the first rows, and so on;
+/// a processor may make none. `cost(processor, tile)` says when a processor has made a tile, all processors starting at
+/// once; `None` if it can't. What one can't, it can't with more rows either. `None` if no division is possible.
 ///
-/// Exact, for costs that never fall when a tile gets more rows: for any time, the division in which every processor in turn takes as many
-/// rows as it can within that time gets furthest, so that the least time in which all rows are made is found by narrowing down.
+/// Exact, for costs that never fall when a tile gets more rows: for any time, the division in which every processor in
+/// turn takes as many rows as it can within that time gets furthest, so that the least time in which all rows are made
+/// is found by narrowing down.
 pub fn exact_tiles(
     rows: usize,
     processors: usize,
     cost: impl Fn(usize, Range<usize>) -> Option<u64>,
 ) -> Option<Shares> {
     let alone = (0..processors).filter_map(|processor| Some((cost(processor, 0..rows)?, processor)));
-    let (latest, home) = alone.min()?;
-    let mut best = Shares { made: vec![0; processors], latest };
-    best.made[home] = rows;
+    let mut best = match alone.min() {
+        Some((latest, home)) => {
+            let mut made = vec![0; processors];
+            made[home] = rows;
+            Shares { made, latest }
+        }
+        // Perhaps several can do together what none can do alone.
+        None => within(rows, processors, u64::MAX, &cost)?,
+    };
+
     let mut too_short = 0;
     while too_short + 1 < best.latest {
         // Once the best is close, it is most likely the least.

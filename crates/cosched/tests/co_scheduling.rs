@@ -71,11 +71,11 @@ fn what_one_of_the_two_does_not_run_is_the_others() {
         OperatorKind::Convolution(convolution) => convolution.groups > 1,
         _ => false,
     };
-    for processor in partial.processors() {
+    for processor in partial.class_ids() {
         let is_accelerator = partial.classes()[processor.index()].cluster == "F";
         for id in graph.operator_ids().filter(|&id| !(is_accelerator && depthwise(id))) {
-            if let Some(time) = whole.time(processor, id.index()) {
-                partial.set_time(processor, id.index(), time);
+            if let Some(time) = whole.time(processor, id) {
+                partial.set_time(processor, id, time);
             }
         }
     }

@@ -21,8 +21,8 @@ fn table(graph: &Graph, slowness: u64, transfer: TransferModel, part: PartCost) 
         Some((operator.work.macs / 1000 + 10) * factor)
     });
     connect(&mut table, transfer);
-    for processor in table.processors() {
-        graph.operator_ids().for_each(|id| table.set_part(processor, id.index(), part));
+    for processor in table.class_ids() {
+        graph.operator_ids().for_each(|id| table.set_part(processor, id, part));
     }
     table
 }
@@ -69,7 +69,8 @@ fn what_does_not_pay_is_not_divided() {
     assert_eq!(none, undivided(graph));
 }
 
-/// `If(x) -> u`, whose type nobody knows, `Conv(x) -> c`, `Add(u, c)`: the convolution takes nearly all the time and stands between the others.
+/// `If(x) -> u`, whose type nobody knows, `Conv(x) -> c`, `Add(u, c)`: the convolution takes nearly all the time and
+/// stands between the others.
 #[test]
 fn what_stands_between_inseparable_operators_is_not_divided_there() {
     let mut builder = GraphBuilder::new("untyped");

@@ -84,10 +84,11 @@ fn a_division_needs_processors_and_whole_units() {
     assert_eq!(exact_shares(8, 1, 2, |_, count| (count <= 3).then_some(1)), None);
 }
 
-/// A convolution of 8 channels and an operator that needs all of them. The first core makes a channel in 100 ns and the second one in 100
-/// as well, so by its own cost the convolution is divided 4 to 4, done after 400. But the second core's channels then take 110 ns each to get
-/// to the first one, where they are needed: 4 + 4 is complete after 400 + 440, 5 + 3 after 300 + 330 = 630, and 6 + 2 after 600, when the
-/// first core is done with its own (200 + 220 on the other side). 7 + 1 is complete after 700.
+/// A convolution of 8 channels and an operator that needs all of them. The first core makes a channel in 100 ns and the
+/// second one in 100 as well, so by its own cost the convolution is divided 4 to 4, done after 400. But the second
+/// core's channels then take 110 ns each to get to the first one, where they are needed: 4 + 4 is complete after 400 +
+/// 440, 5 + 3 after 300 + 330 = 630, and 6 + 2 after 600, when the first core is done with its own (200 + 220 on the
+/// other side). 7 + 1 is complete after 700.
 #[test]
 fn divisions_are_shifted_to_where_the_whole_is_done_first() {
     let network = Network::new(8, 1, &[Step::Whole(50)], &[100, 100], 110, PartCost::default());
@@ -112,8 +113,8 @@ fn shifts_keep_groups_whole() {
     assert_eq!(network.divided(), network.undivided(), "400 + 440 is later than 800");
 }
 
-/// What follows channel by channel is divided as well: 8 channels of 100 ns and an activation of 400 in all take 600 on two equal cores,
-/// nothing moves between the two, and the channels that come back take 10 ns each.
+/// What follows channel by channel is divided as well: 8 channels of 100 ns and an activation of 400 in all take 600 on
+/// two equal cores, nothing moves between the two, and the channels that come back take 10 ns each.
 #[test]
 fn followers_are_divided_with_their_operator() {
     let network = Network::new(8, 1, &[Step::Follows(400), Step::Whole(50)], &[100, 100], 10, PartCost::default());
@@ -156,8 +157,8 @@ fn neighbours(network: &Network, replica: &Replica) -> Vec<Replica> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
-    /// Where a part's time rises evenly with its channels and nothing is faster than where the operator is, no division of it is better than
-    /// the one that is found.
+    /// Where a part's time rises evenly with its channels and nothing is faster than where the operator is, no division
+    /// of it is better than the one that is found.
     #[test]
     fn the_division_of_one_operator_is_the_best_of_all(
         units in 2_usize..13, unit in 1_usize..3, mut cores in prop::collection::vec(20_u64..200, 2), per_channel in 0_u64..250,
@@ -169,7 +170,8 @@ proptest! {
         prop_assert_eq!(network.finish(&network.divided()), Some(best_of_all(&network)));
     }
 
-    /// Whatever the costs, it is better than none or there is none, and giving a unit from one processor to another one does not help.
+    /// Whatever the costs, it is better than none or there is none, and giving a unit from one processor to another one
+    /// does not help.
     #[test]
     fn no_unit_is_better_elsewhere(
         units in 2_usize..13, unit in 1_usize..3, cores in prop::collection::vec(20_u64..200, 2..=3), per_channel in 0_u64..150,

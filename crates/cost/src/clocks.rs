@@ -1,16 +1,19 @@
+//! Operating points of clusters, and costs at them.
+
 use std::collections::BTreeMap;
 
 use millstream_board::{Board, Cluster, OperatingPoint};
 
-use crate::{CostTable, ProcessorPower};
+use crate::{CostTable, DerivedClass, ProcessorPower};
 
 /// Clock frequencies of clusters, in hertz, by their labels; clusters that are not named run at their highest.
 pub type Clocks = BTreeMap<String, u64>;
 
 impl CostTable {
-    /// The same costs with some clusters at lower operating points: times of operators are inversely proportional to the clock (thread
-    /// granularity, equation 14), dynamic power follows clock and voltage, static power the voltage (Para-Pipe, equation 8). What
-    /// waits for memory does not really take longer at a lower clock, so times are rather too long than too short.
+    /// The same costs with some clusters at lower operating points: times of operators are inversely proportional to
+    /// the clock (thread granularity, equation 14), dynamic power follows clock and voltage, static power the voltage
+    /// (Para-Pipe, equation 8). What waits for memory does not really take longer at a lower clock, so times are rather
+    /// too long than too short.
     ///
     /// Clocks that are not among a cluster's operating points count as the next higher one.
     #[must_use]
@@ -20,19 +23,19 @@ impl CostTable {
             let wanted = clocks.get(label)?;
             Some((*points.iter().find(|point| point.hertz >= *wanted)?, *points.last()?))
         };
-        let classes = self.processors().zip(self.classes()).map(|(processor, class)| {
-            let slower = factors(&class.cluster).map_or(1.0, |(own, full)| full.hertz as f64 / own.hertz as f64);
-            (class.clone(), processor, slower)
+        let classes = self.class_ids().zip(self.classes()).map(|(id, class)| {
+            let slowdown = factors(&class.cluster).map_or(1.0, |(point, full)| full.hertz as f64 / point.hertz as f64);
+            DerivedClass { class: class.clone(), like: id, slowdown }
         });
         let mut table = self.derived(&classes.collect::<Vec<_>>());
-        for processor in table.processors() {
-            let Some((own, full)) = factors(&table.classes()[processor.index()].cluster) else { continue };
-            let Some(power) = table.power(processor) else { continue };
-            let volts = own.volts.zip(full.volts).map_or(1.0, |(own, full)| own / full);
-            let dynamic = volts * volts * own.hertz as f64 / full.hertz as f64;
+        for class in table.class_ids() {
+            let Some((point, full)) = factors(&table.classes()[class.index()].cluster) else { continue };
+            let Some(power) = table.power(class) else { continue };
+            let volts = point.volts.zip(full.volts).map_or(1.0, |(at_point, at_full)| at_point / at_full);
+            let dynamic = volts * volts * point.hertz as f64 / full.hertz as f64;
             let idle_watts = power.idle_watts * volts;
             let active_watts = idle_watts + (power.active_watts - power.idle_watts) * dynamic;
-            table.set_power(processor, ProcessorPower { active_watts, idle_watts, ..power });
+            table.set_power(class, ProcessorPower { active_watts, idle_watts, ..power });
         }
         table
     }
@@ -63,6 +66,8 @@ fn chosen_points(cluster: &Cluster, most: usize) -> Vec<u64> {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+    use millstream_graph::OperatorId;
+
     use super::*;
     use crate::{Nanoseconds, PowerOrigin};
 
@@ -80,17 +85,23 @@ mod tests {
     fn half_the_clock_takes_twice_the_time_and_less_power() {
         let board = board();
         let mut table = CostTable::new(1, board.processor_classes());
-        for processor in table.processors() {
-            table.set_time(processor, 0, Nanoseconds(100));
+        for class in table.class_ids() {
+            table.set_time(class, OperatorId::new(0), Nanoseconds(100));
             let power = ProcessorPower { active_watts: 5.0, idle_watts: 1.0, origin: PowerOrigin::BoardFile };
-            table.set_power(processor, power);
+            table.set_power(class, power);
         }
         let slow = table.at_clocks(&board, &Clocks::from([("B".to_owned(), 400)]));
-        let [big, small] = [0, 1].map(|index| slow.processors().nth(index).unwrap());
-        assert_eq!((slow.time(big, 0), slow.time(small, 0)), (Some(Nanoseconds(200)), Some(Nanoseconds(100))));
+        let [big, small] = [0, 1].map(|index| slow.class_ids().nth(index).unwrap());
+        assert_eq!(
+            (slow.time(big, OperatorId::new(0)), slow.time(small, OperatorId::new(0))),
+            (Some(Nanoseconds(200)), Some(Nanoseconds(100)))
+        );
         let power = slow.power(big).unwrap();
         assert!((power.idle_watts - 0.5).abs() < 1e-12 && (power.active_watts - (0.5 + 4.0 / 8.0)).abs() < 1e-12);
         assert_eq!(slow.power(small), table.power(small));
+        // A clock that the cluster has is that one, not the next.
+        let own = table.at_clocks(&board, &Clocks::from([("B".to_owned(), 500)]));
+        assert_eq!(own.time(big, OperatorId::new(0)), Some(Nanoseconds(200)));
     }
 
     #[test]

@@ -10,7 +10,7 @@ pub enum Origin {
     Measured,
     /// A model fitted to other measurements predicts it.
     Model,
-    /// Whoever made the table said so.
+    /// Set by the caller that made the table.
     Given,
 }
 

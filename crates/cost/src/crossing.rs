@@ -3,6 +3,18 @@
 use millstream_board::{Duplex, System};
 
 use crate::Nanoseconds;
+use crate::hand_over::within_a_day;
+
+/// What carries one frame at a time on a link between hosts: a direction of it, or all of a half-duplex link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct LaneId(usize);
+
+impl LaneId {
+    /// The lane of this number, which nothing else has that carries frames.
+    pub const fn new(number: usize) -> Self {
+        Self(number)
+    }
+}
 
 /// What a frame's values take from one host to another, in this direction.
 #[derive(Debug, Clone, PartialEq)]
@@ -13,11 +25,11 @@ pub struct HostCrossing {
     pub to: String,
     /// The link's name, such as `rk-pi`.
     pub link: String,
-    /// What carries one frame at a time: both directions of a half-duplex link have the same number, and nothing else has.
-    pub channel: usize,
+    /// What carries it; the same for both directions of a half-duplex link.
+    pub lane: LaneId,
     /// From when the last byte is sent until it is there.
     pub latency_seconds: f64,
-    /// For how long a byte occupies the channel.
+    /// For how long a byte occupies the lane.
     pub seconds_per_byte: f64,
     /// What the sending stage pays for a byte.
     pub sending_seconds_per_byte: f64,
@@ -37,7 +49,7 @@ impl HostCrossing {
                     from: link.hosts[from].clone(),
                     to: link.hosts[to].clone(),
                     link: name.clone(),
-                    channel: 2 * index + way,
+                    lane: LaneId(2 * index + way),
                     latency_seconds: link.latency_seconds,
                     seconds_per_byte: 1.0 / link.bytes_per_second,
                     sending_seconds_per_byte: link.cpu_seconds_per_byte[from],
@@ -48,7 +60,7 @@ impl HostCrossing {
         crossings
     }
 
-    /// For how long so many bytes occupy the channel.
+    /// For how long so many bytes occupy the lane.
     pub fn occupied(&self, bytes: u64) -> Nanoseconds {
         times(self.seconds_per_byte, bytes)
     }
@@ -69,7 +81,7 @@ impl HostCrossing {
     }
 }
 
-/// So many times a time, of which a day is the most: sums of days are numbers.
+/// So many times a time.
 pub(crate) fn times(seconds: f64, count: u64) -> Nanoseconds {
-    Nanoseconds::from_seconds((seconds * count as f64).min(86_400.0))
+    within_a_day(seconds * count as f64)
 }

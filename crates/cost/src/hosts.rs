@@ -6,19 +6,19 @@ use crate::CostTable;
 use crate::crossing::HostCrossing;
 
 impl CostTable {
-    /// The costs of several hosts as those of one system, whose clusters are called `host/label`; values go from one host to another by
-    /// these crossings. All tables must be of the same network.
+    /// The costs of several hosts as those of one system, whose clusters are called `host/label`; values go from one
+    /// host to another by these crossings. All tables must be of the same network.
     pub fn of_hosts(hosts: &[(&str, &Self)], crossings: Vec<HostCrossing>) -> Self {
         let in_system = |host: &str, class: &ProcessorClass| ProcessorClass {
             cluster: label_in(host, &class.cluster),
             ..class.clone()
         };
-        let classes = hosts.iter().flat_map(|(host, table)| table.classes().iter().map(|own| in_system(host, own)));
+        let classes = hosts.iter().flat_map(|(host, table)| table.classes().iter().map(|class| in_system(host, class)));
         let operators = hosts.iter().map(|(_, table)| table.operators()).max().unwrap_or(0);
         let mut joined = Self::new(operators, classes);
         let mut first = 0;
         for (_, table) in hosts {
-            joined.take_over(table, first);
+            joined.copy_from(table, first);
             first += table.classes().len();
         }
         joined.crossings = crossings;
@@ -27,7 +27,7 @@ impl CostTable {
 
     /// The way from one host to another; `None` if there is no link between the two.
     pub fn crossing(&self, from: &str, to: &str) -> Option<&HostCrossing> {
-        self.crossings.iter().find(|own| own.from == from && own.to == to)
+        self.crossings.iter().find(|crossing| crossing.from == from && crossing.to == to)
     }
 
     /// All ways between hosts; none for a single board.
@@ -51,9 +51,10 @@ impl CostTable {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
     use millstream_board::{Board, System, SystemDocument};
+    use millstream_graph::OperatorId;
 
     use super::*;
-    use crate::{HandOver, LinkCost, Nanoseconds, PartCost};
+    use crate::{DerivedClass, HandOver, LinkCost, Nanoseconds, PartCost};
 
     fn system(duplex: &str) -> System {
         let board = r#"{"format": "millstream-board", "version": 1, "name": "b", "clusters": [
@@ -72,35 +73,38 @@ mod tests {
     fn each_end_of_a_link_pays_its_own_part_and_ways_share_it_as_they_must() {
         let [there, back] = HostCrossing::all(&system("full")).try_into().unwrap();
         assert_eq!((there.link.as_str(), back.link.as_str()), ("a-b", "a-b"));
-        let costs = |own: &HostCrossing| {
-            [own.occupied(100), own.latency(), own.sending(100), own.receiving(100)].map(|time| time.0)
+        let costs = |crossing: &HostCrossing| {
+            [crossing.occupied(100), crossing.latency(), crossing.sending(100), crossing.receiving(100)]
+                .map(|time| time.0)
         };
         assert_eq!(costs(&there), [100, 1000, 200, 300]);
         assert_eq!(costs(&back), [100, 1000, 300, 200]);
-        assert_ne!(there.channel, back.channel);
+        assert_ne!(there.lane, back.lane);
         let half = HostCrossing::all(&system("half"));
-        assert_eq!(half[0].channel, half[1].channel);
+        assert_eq!(half[0].lane, half[1].lane);
     }
 
     #[test]
     fn a_joined_table_says_what_each_host_s_table_says() {
+        let [first, second] = [0, 1].map(OperatorId::new);
         let table = |slowness: u64| {
             let mut table = CostTable::new(2, [ProcessorClass::new("B", 1), ProcessorClass::new("s", 1)]);
-            let [fast, slow] = [0, 1].map(|place| table.processors().nth(place).unwrap());
-            table.set_time(fast, 1, Nanoseconds(10 * slowness));
-            table.set_time(slow, 0, Nanoseconds(30 * slowness));
-            table.set_part(slow, 0, PartCost { wave: 4, ..PartCost::default() });
+            let [fast, slow] = [0, 1].map(|place| table.class_ids().nth(place).unwrap());
+            table.set_time(fast, second, Nanoseconds(10 * slowness));
+            table.set_time(slow, first, Nanoseconds(30 * slowness));
+            table.set_part(slow, first, PartCost { wave: 4, ..PartCost::default() });
             let hand_over = HandOver { seconds: 1e-9 * slowness as f64, seconds_per_byte: 0.0 };
             table.set_hand_over(slow, hand_over);
             table.set_link(fast, slow, LinkCost { hand_over, occupied_seconds_per_byte: 1e-9 });
             table
         };
+
         let joined = CostTable::of_hosts(&[("a", &table(1)), ("b", &table(7))], HostCrossing::all(&system("full")));
         assert_eq!(joined.hosts(), ["a", "b"]);
         let find = |label: &str| joined.find(&ProcessorClass::new(label, 1)).unwrap();
-        assert_eq!(joined.time(find("b/B"), 1), Some(Nanoseconds(70)));
-        assert_eq!(joined.time(find("b/B"), 0), None);
-        assert_eq!((joined.time(find("a/s"), 0), joined.part(find("b/s"), 0).wave), (Some(Nanoseconds(30)), 4));
+        assert_eq!(joined.time(find("b/B"), second), Some(Nanoseconds(70)));
+        assert_eq!(joined.time(find("b/B"), first), None);
+        assert_eq!((joined.time(find("a/s"), first), joined.part(find("b/s"), first).wave), (Some(Nanoseconds(30)), 4));
         assert_eq!(joined.hand_over(find("b/B"), find("b/s"), 5), Nanoseconds(14));
         assert_eq!(joined.link_time(find("b/B"), find("b/s"), 5), Nanoseconds(5));
         // Between hosts, only what the receiver pays for values from anywhere; the crossing says the rest.
@@ -108,9 +112,10 @@ mod tests {
         assert!(joined.link(find("a/B"), find("b/s")).is_none());
         assert_eq!(joined.crossing("b", "a").unwrap().link, "a-b");
         // A table for other speeds keeps the ways between hosts.
-        let slower = [(ProcessorClass::new("b/B", 1), find("b/B"), 2.0)];
+        let class = ProcessorClass::new("b/B", 1);
+        let slower = [DerivedClass { class, like: find("b/B"), slowdown: 2.0 }];
         let derived = joined.derived(&slower);
-        assert_eq!(derived.time(derived.processors().next().unwrap(), 1), Some(Nanoseconds(140)));
+        assert_eq!(derived.time(derived.class_ids().next().unwrap(), second), Some(Nanoseconds(140)));
         assert_eq!(derived.crossings(), joined.crossings());
     }
 }

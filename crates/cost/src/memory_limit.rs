@@ -2,7 +2,8 @@
 
 use crate::{CostEntry, Nanoseconds};
 
-/// Of an operator that takes any time on a processor: what it takes where memory is no limit, and what it moves to and from memory.
+/// Of an operator that takes any time on a processor: what it takes where memory is no limit, and what it moves to and
+/// from memory.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct MemoryLimit {
     pub(crate) unlimited: CostEntry,
@@ -33,8 +34,8 @@ impl MemoryLimit {
     }
 }
 
-/// What a part of an operator moves to and from memory of these bytes of the whole: so many of its channels or rows. Parts of bytes count as
-/// whole ones.
+/// What a part of an operator moves to and from memory of these bytes of the whole: so many of its channels or rows.
+/// Parts of bytes count as whole ones.
 pub fn bytes_of_part(whole: u64, part: usize, of: usize) -> u64 {
     let moved = (u128::from(whole) * part as u128).div_ceil((of as u128).max(1));
     u64::try_from(moved).unwrap_or(u64::MAX)

@@ -1,3 +1,5 @@
+//! Times in whole nanoseconds.
+
 use std::fmt;
 use std::iter::Sum;
 use std::ops::{Add, AddAssign, Sub};

@@ -1,3 +1,5 @@
+//! What processors draw, busy and idle.
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -9,7 +11,8 @@ pub enum PowerOrigin {
     Measured,
     /// As the board file says.
     BoardFile,
-    /// From what others measured on such a board while it worked. What it draws when idle is not known and counts as nothing.
+    /// From what others measured on such a board while it worked. What it draws when idle is not known and counts as
+    /// nothing.
     #[serde(alias = "published")]
     PublishedAtWork,
 }

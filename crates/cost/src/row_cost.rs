@@ -25,13 +25,14 @@ pub struct TilePlace {
 }
 
 impl RowCost {
-    /// What a tile takes of an operator whose time for all rows is this. It is never less than the tile's share of that time.
+    /// What a tile takes of an operator whose time for all rows is this. It is never less than the tile's share of that
+    /// time.
     pub fn time(&self, whole: Nanoseconds, rows: usize, of: usize, place: TilePlace) -> Nanoseconds {
         let share = rows as f64 / of.max(1) as f64;
         let fixed = self.fixed_fraction.clamp(0.0, 1.0);
-        let own = whole.0 as f64 * (fixed + (1.0 - fixed) * share).min(1.0);
+        let computing = whole.0 as f64 * (fixed + (1.0 - fixed) * share).min(1.0);
         let read = if place.is_head { self.start.0 as f64 + self.read.0 as f64 * share } else { 0.0 };
         let write = if place.is_last { self.write.0 as f64 * share } else { 0.0 };
-        Nanoseconds((own + read + write).round() as u64)
+        Nanoseconds((computing + read + write).round() as u64)
     }
 }

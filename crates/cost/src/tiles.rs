@@ -1,8 +1,10 @@
 //! What tiles of rows take.
 
+use millstream_graph::OperatorId;
+
 use crate::memory_limit::MemoryLimit;
 use crate::row_cost::{RowCost, TilePlace};
-use crate::{CostTable, Nanoseconds, ProcessorIndex};
+use crate::{ClassId, CostTable, Nanoseconds};
 
 /// What tiles of one operator take on a processor.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -15,21 +17,21 @@ pub struct TileCost {
 impl TileCost {
     /// Time of a tile that has so many of the operator's rows.
     pub fn time(&self, rows: usize, of: usize, place: TilePlace) -> Nanoseconds {
-        let own = self.rows.time(self.whole, rows, of, place);
-        self.limit.map_or(own, |limit| own.max(limit.of_part(rows, of)))
+        let unlimited = self.rows.time(self.whole, rows, of, place);
+        self.limit.map_or(unlimited, |limit| unlimited.max(limit.of_part(rows, of)))
     }
 }
 
 impl CostTable {
     /// How an operator's time depends on its rows; `None` if the processor makes no tiles.
-    pub fn rows(&self, processor: ProcessorIndex, operator: usize) -> Option<RowCost> {
-        self.row_costs.get(self.place(processor, operator)).copied().flatten()
+    pub fn rows(&self, class: ClassId, operator: OperatorId) -> Option<RowCost> {
+        self.row_costs.get(self.operator_cell(class, operator)).copied().flatten()
     }
 
     /// Sets how an operator's time depends on its rows.
-    pub fn set_rows(&mut self, processor: ProcessorIndex, operator: usize, rows: RowCost) {
-        let place = self.place(processor, operator);
-        self.row_costs[place] = Some(rows);
+    pub fn set_rows(&mut self, class: ClassId, operator: OperatorId, rows: RowCost) {
+        let cell = self.operator_cell(class, operator);
+        self.row_costs[cell] = Some(rows);
     }
 
     /// The same costs where no processor makes tiles.
@@ -40,10 +42,10 @@ impl CostTable {
     }
 
     /// What tiles of an operator take. `None` if the processor does not support it, or makes no tiles.
-    pub fn tile_cost(&self, processor: ProcessorIndex, operator: usize) -> Option<TileCost> {
-        let whole = self.unlimited_time(processor, operator)?;
-        let rows = self.rows(processor, operator)?;
-        Some(TileCost { whole, rows, limit: self.memory_limit(processor, operator) })
+    pub fn tile_cost(&self, class: ClassId, operator: OperatorId) -> Option<TileCost> {
+        let whole = self.unlimited_time(class, operator)?;
+        let rows = self.rows(class, operator)?;
+        Some(TileCost { whole, rows, limit: self.memory_limit(class, operator) })
     }
 }
 
@@ -57,6 +59,7 @@ mod tests {
         let cost = RowCost { fixed_fraction: 0.2, start, read, write };
         let time = |rows, is_head, is_last| cost.time(Nanoseconds(1000), rows, 10, TilePlace { is_head, is_last }).0;
         assert_eq!([time(5, false, false), time(10, false, false)], [600, 1000]);
+        assert_eq!(time(12, false, false), 1000, "no more than all of it");
         assert_eq!([time(5, true, false), time(5, false, true)], [600 + 100 + 20, 600 + 40]);
     }
 }

@@ -1,3 +1,5 @@
+//! What it takes to hand values from one processor to another.
+
 pub use millstream_board::BlockedEnd;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

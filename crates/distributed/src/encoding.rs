@@ -1,4 +1,5 @@
-//! Messages as bytes: a mark, the length of a description in JSON, the description, and the elements of all values one after the other.
+//! Messages as bytes: a mark, the length of a description in JSON, the description, and the elements of all values one
+//! after the other.
 
 use std::borrow::Cow;
 
@@ -47,7 +48,8 @@ struct ValueDescription {
 }
 
 impl Message {
-    /// The message as bytes, the elements of values in the order of this computer, which is little-endian wherever Millstream runs.
+    /// The message as bytes, the elements of values in the order of this computer, which is little-endian wherever
+    /// Millstream runs.
     ///
     /// # Errors
     /// [`DistributedError::Unsendable`] if elements of a value are not in this computer's memory.
@@ -64,12 +66,12 @@ impl Message {
         let json = serde_json::to_vec(&description).map_err(|error| encoding(error.to_string()))?;
         let length = u32::try_from(json.len()).map_err(|_| encoding("its description is too long".to_owned()))?;
 
-        let total = elements.iter().map(|own| own.len()).fold(json.len(), usize::saturating_add);
+        let total = elements.iter().map(|bytes| bytes.len()).fold(json.len(), usize::saturating_add);
         let mut encoded = Vec::with_capacity(total.saturating_add(PREFIX));
         encoded.extend_from_slice(MARK);
         encoded.extend_from_slice(&length.to_le_bytes());
         encoded.extend_from_slice(&json);
-        elements.iter().for_each(|own| encoded.extend_from_slice(own));
+        elements.iter().for_each(|bytes| encoded.extend_from_slice(bytes));
         Ok(encoded)
     }
 
@@ -111,7 +113,7 @@ fn elements(value: &FrameValue) -> Result<Cow<'_, [u8]>, DistributedError> {
 
 fn tensor(described: ValueDescription, elements: &[u8]) -> Result<Tensor, DistributedError> {
     let ValueDescription { id, data_type, shape, bytes } = described;
-    let known = TYPES.into_iter().find(|own| own.to_string() == data_type);
+    let known = TYPES.into_iter().find(|candidate| candidate.to_string() == data_type);
     let data_type = known.ok_or_else(|| encoding(format!("value {id} has elements of unknown type '{data_type}'")))?;
     let count = shape.iter().try_fold(1_usize, |product, &size| product.checked_mul(size));
     let misfit = || encoding(format!("value {id} of type {data_type} and shape {shape:?} has {bytes} bytes"));

@@ -9,7 +9,7 @@ use crate::{FrameFailure, HostId, Peer, PlanId, Route};
 /// What a host does with frames: takes them in their order, has its stages compute, and sends on in the same order.
 #[derive(Debug)]
 pub struct HostSide {
-    own: HostId,
+    id: HostId,
     identity: Identity,
     incarnation: u64,
     routes: Vec<Route>,
@@ -50,7 +50,8 @@ pub enum HostAction {
         /// What.
         message: Message,
     },
-    /// Have the stages of a visit work on a frame, and call [`HostSide::computed`] then. Frames of a visit may be computed in any order.
+    /// Have the stages of a visit work on a frame, and call [`HostSide::computed`] then. Frames of a visit may be
+    /// computed in any order.
     Compute {
         /// Which frame and visit.
         tag: FrameTag,
@@ -66,10 +67,11 @@ pub enum HostAction {
 }
 
 impl HostSide {
-    /// A host with the ways of all plans. `incarnation` must be greater each time that the host is started: the time will do.
-    pub fn new(own: HostId, identity: Identity, incarnation: u64, routes: Vec<Route>) -> Self {
+    /// A host with the ways of all plans. `incarnation` must be greater each time that the host is started: the time
+    /// will do.
+    pub fn new(id: HostId, identity: Identity, incarnation: u64, routes: Vec<Route>) -> Self {
         Self {
-            own,
+            id,
             identity,
             incarnation,
             routes,
@@ -83,7 +85,7 @@ impl HostSide {
     /// Takes a message.
     pub fn receive(&mut self, message: Message) -> Vec<HostAction> {
         match message.kind {
-            MessageKind::Ask(ask) => self.tell(ask),
+            MessageKind::Ask(ask) => self.answer(ask),
             MessageKind::AskFigures => vec![HostAction::GatherFigures],
             MessageKind::End => vec![HostAction::End],
             MessageKind::Probe { epoch, plan, visit } => self.probe(epoch, plan, visit),
@@ -120,7 +122,7 @@ impl HostSide {
         tag.epoch < self.epoch || self.is_broken
     }
 
-    fn tell(&mut self, ask: Ask) -> Vec<HostAction> {
+    fn answer(&mut self, ask: Ask) -> Vec<HostAction> {
         let mut actions = Vec::new();
         for plan in ask.prepare {
             if let Entry::Vacant(place) = self.readiness.entry(plan) {
@@ -169,7 +171,7 @@ impl HostSide {
     /// Where a visit's frames go; `None` if it is none of this host.
     fn way(&self, plan: PlanId, visit: usize) -> Option<(Peer, usize)> {
         let route = self.routes.get(plan.0)?;
-        (route.visits().get(visit) == Some(&self.own)).then(|| route.after(visit))
+        (route.visits().get(visit) == Some(&self.id)).then(|| route.after(visit))
     }
 
     fn frame(&mut self, tag: FrameTag, failure: Option<FrameFailure>, values: Vec<FrameValue>) -> Vec<HostAction> {

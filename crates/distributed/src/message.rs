@@ -146,7 +146,7 @@ impl Identity {
             ("board", self.board.clone(), found.board.clone()),
             ("schedule", self.schedules.join(" "), found.schedules.join(" ")),
         ];
-        pairs.into_iter().find(|(_, own, other)| own != other)
+        pairs.into_iter().find(|(_, here, there)| here != there)
     }
 }
 

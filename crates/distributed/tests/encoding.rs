@@ -69,6 +69,17 @@ fn shapes_that_are_impossible_are_refused() {
     }
 }
 
+/// As many strings as the shape has places.
+#[test]
+fn strings_that_do_not_fill_their_shape_are_refused() {
+    let whole = frame(vec![Tensor::from_strings([2], vec!["a".to_owned(), "b".to_owned()])]).encode().unwrap();
+    assert!(Message::decode(&whole).is_ok());
+    let place = whole.windows(3).position(|part| part == b"[2]").unwrap();
+    let mut changed = whole;
+    changed[place + 1] = b'3';
+    assert!(Message::decode(&changed).is_err());
+}
+
 #[test]
 fn a_failure_travels_in_place_of_values() {
     let failure = FrameFailure::Failed { host: "rk".to_owned(), detail: "no memory".to_owned() };

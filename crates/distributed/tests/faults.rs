@@ -1,4 +1,5 @@
-//! Hosts end and come back at random moments, messages are lost, frames end hosts: each frame is answered once, in order, and rightly.
+//! Hosts end and come back at random moments, messages are lost, frames end hosts: each frame is answered once, in
+//! order, and rightly.
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test fails by panicking")]
 
@@ -18,7 +19,7 @@ fn seconds(seconds: f64) -> Duration {
 
 /// All frames were answered in order; those that are not named rightly.
 fn check(answers: &[(u64, Result<i64, String>)], frames: u64, may_fail: &[u64]) {
-    assert_eq!(answers.iter().map(|own| own.0).collect::<Vec<_>>(), (0..frames).collect::<Vec<_>>());
+    assert_eq!(answers.iter().map(|answer| answer.0).collect::<Vec<_>>(), (0..frames).collect::<Vec<_>>());
     for (sequence, outcome) in answers {
         match may_fail.contains(sequence) {
             true => assert!(outcome.is_err(), "frame {sequence}: {outcome:?}"),
@@ -58,7 +59,7 @@ proptest! {
         let faults = Faults { poisonous: poisonous.clone(), ..Faults::default() };
         let (story, _) = World::new(hosts, hosts, FrontOptions::new(in_flight), faults, 40, seed).run(LONG);
         check(&story.answers, 40, &poisonous);
-        let failed = story.answers.iter().find_map(|own| own.1.as_ref().err()).unwrap();
+        let failed = story.answers.iter().find_map(|answer| answer.1.as_ref().err()).unwrap();
         prop_assert!(failed.contains("was sent 5 times and never came back"), "{failed}");
     }
 }
@@ -68,8 +69,9 @@ fn a_host_that_is_lost_is_done_without_and_taken_back_after_a_trial() {
     let faults = Faults { kills: vec![(seconds(1.0), 1, seconds(8.0))], ..Faults::default() };
     let (story, front) = World::new(2, 2, FrontOptions::new(4), faults, 4000, 1).run(LONG);
     check(&story.answers, 4000, &[]);
-    let at =
-        |wanted: &FrontEvent| story.events.iter().filter(|own| own.1 == *wanted).map(|own| own.0).collect::<Vec<_>>();
+    let at = |wanted: &FrontEvent| {
+        story.events.iter().filter(|event| event.1 == *wanted).map(|event| event.0).collect::<Vec<_>>()
+    };
     let (whole, alone) = (at(&FrontEvent::Streams(PlanId(0))), at(&FrontEvent::Streams(PlanId(2))));
     assert_eq!((whole.len(), alone.len()), (2, 1), "{:?}", story.events);
     assert!(alone[0] > seconds(1.0) && alone[0] < seconds(6.0), "{alone:?}");
@@ -118,7 +120,7 @@ fn a_host_with_something_else_is_refused_before_the_first_frame() {
         change(&mut identity);
         let world = World::new(2, 2, FrontOptions::new(3), Faults::default(), 4, 1).with_identity(1, identity);
         let (story, front) = world.run(LONG);
-        assert!(story.answers.iter().all(|own| own.1.is_err()) && story.end < seconds(1.0), "{story:?}");
+        assert!(story.answers.iter().all(|answer| answer.1.is_err()) && story.end < seconds(1.0), "{story:?}");
         front.failure().unwrap().to_string()
     };
     assert_eq!(

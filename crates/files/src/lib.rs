@@ -8,11 +8,13 @@
 //! # Ok::<(), std::io::Error>(())
 //! ```
 //!
-//! Invariants: whoever reads a file meanwhile sees what it was or all of what it becomes; what was there keeps its mode and, where the
-//! system allows, its owner; links are followed to the file that they name; what is written is on the disk when it has its name.
+//! Invariants: whoever reads a file meanwhile sees what it was or all of what it becomes; what was there keeps its mode
+//! and, where the system allows, its owner; links are followed to the file that they name; what is written is on the
+//! disk when it has its name.
 //!
-//! What can't be kept to: a file that may be written in a folder that may not is overwritten in place, and so is one that something
-//! else is mounted on. Room for it is reserved first, so a full disk leaves it as it was; a process that is killed meanwhile does not.
+//! What can't be kept to: a file that may be written in a folder that may not is overwritten in place, and so is one
+//! that something else is mounted on. Room for it is reserved first, so a full disk leaves it as it was; a process that
+//! is killed meanwhile does not.
 
 mod scratch;
 mod staging;

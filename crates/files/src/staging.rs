@@ -150,8 +150,8 @@ fn link(file: &File, name: &Path) -> rustix::io::Result<()> {
 
     use rustix::fs::{AtFlags, CWD, linkat};
 
-    let own = format!("{FILES_OF_THIS_PROCESS}/{}", file.as_raw_fd());
-    linkat(CWD, own, CWD, name, AtFlags::SYMLINK_FOLLOW)
+    let source = format!("{FILES_OF_THIS_PROCESS}/{}", file.as_raw_fd());
+    linkat(CWD, source, CWD, name, AtFlags::SYMLINK_FOLLOW)
 }
 
 /// A name for a moment in the folder of a file.

@@ -34,8 +34,9 @@ impl Listed {
     }
 }
 
-/// For a process that is about to end while threads of it may still write: removes what is unfinished, and from then on no file begins
-/// or finishes, so that nothing is left behind. Waits for a file that is just being finished, at most as long as `limit`.
+/// For a process that is about to end while threads of it may still write: removes what is unfinished, and from then on
+/// no file begins or finishes, so that nothing is left behind. Waits for a file that is just being finished, at most as
+/// long as `limit`.
 pub fn abandon_unfinished(limit: Duration) {
     let begin = Instant::now();
     let names = loop {

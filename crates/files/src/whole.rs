@@ -7,7 +7,8 @@ use crate::staging::{Staged, folder_of};
 /// Links that are followed to a file that does not exist yet, as the system does it.
 const MOST_LINKS: usize = 40;
 
-/// A file that is being written: it has its name and replaces what was there when it is finished. Dropped before, it leaves nothing.
+/// A file that is being written: it has its name and replaces what was there when it is finished. Dropped before, it
+/// leaves nothing.
 ///
 /// Devices and pipes are written to directly.
 pub struct WholeFile {
@@ -28,8 +29,8 @@ impl WholeFile {
     /// Begins a file of this name, or one that replaces what has it.
     ///
     /// # Errors
-    /// Whatever the system says: the folder does not exist, or may not be written to and there is no such file yet; the name is a
-    /// folder's, or that of a file that may not be written.
+    /// Whatever the system says: the folder does not exist, or may not be written to and there is no such file yet; the
+    /// name is a folder's, or that of a file that may not be written.
     pub fn create(path: &Path) -> io::Result<Self> {
         let target = followed(path)?;
         let existing = match fs::metadata(path) {
@@ -50,14 +51,14 @@ impl WholeFile {
         };
 
         // It may not be written, or not be there any more.
-        let own = OpenOptions::new().write(true).open(&target)?;
+        let opened = OpenOptions::new().write(true).open(&target)?;
         let way = match Staged::new_in(folder_of(&target)) {
             Ok(mut staged) => {
                 take_after(staged.file(), &existing)?;
                 Way::Staged(staged)
             }
             Err(error) if matches!(error.kind(), ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem) => {
-                Way::Over { written: tempfile::tempfile()?, existing: own }
+                Way::Over { written: tempfile::tempfile()?, existing: opened }
             }
             Err(error) => return Err(error),
         };
@@ -133,7 +134,8 @@ fn followed(path: &Path) -> io::Result<PathBuf> {
     Err(io::Error::other("there are too many links to follow"))
 }
 
-/// Standard output or error, where the name says so. It may be a file, which goes on where it is rather than being replaced.
+/// Standard output or error, where the name says so. It may be a file, which goes on where it is rather than being
+/// replaced.
 #[cfg(unix)]
 fn standard_stream(path: &Path) -> io::Result<Option<File>> {
     use std::os::fd::AsFd;
@@ -161,8 +163,8 @@ fn take_after(file: &File, existing: &Metadata) -> io::Result<()> {
 
     use rustix::fs::{Gid, Uid, fchown};
 
-    let own = file.metadata()?;
-    if (own.uid(), own.gid()) != (existing.uid(), existing.gid()) {
+    let created = file.metadata()?;
+    if (created.uid(), created.gid()) != (existing.uid(), existing.gid()) {
         // Only the superuser may do so in general.
         let _ = fchown(file, Some(Uid::from_raw(existing.uid())), Some(Gid::from_raw(existing.gid())));
     }

@@ -70,7 +70,8 @@ fn header(reader: &mut impl Read) -> Result<NpyHeader, String> {
     let shape = head.split_once("'shape'").and_then(|(_, rest)| rest.split_once('('));
     let sizes = shape.and_then(|(_, rest)| rest.split_once(')')).map_or("", |(sizes, _)| sizes);
     let sizes = sizes.split(',').map(str::trim).filter(|size| !size.is_empty());
-    // An element has 16 bytes at the most. Sizes of 0 do not make the others harmless: strides are products of some of them.
+    // An element has 16 bytes at the most. Sizes of 0 do not make the others harmless: strides are products of some of
+    // them.
     let times = |product: u64, size: &str| product.checked_mul(size.parse::<u64>().ok()?.max(1));
     let bytes_in_all = sizes.into_iter().try_fold(16_u64, times);
     if bytes_in_all.is_none() {

@@ -9,10 +9,12 @@ use crate::FramesError;
 /// How far results may be from what is expected of them.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Tolerance {
-    /// For all floating-point types, relative to the largest finite element that is expected; `None` is what fits each type.
+    /// For all floating-point types, relative to the largest finite element that is expected; `None` is what fits each
+    /// type.
     pub relative: Option<f64>,
-    /// How much rounding alone changes the network's results, relative to the largest element, where that was seen: by as much as they
-    /// differ between runtimes that fuse operators and such that do not. Networks may well enlarge what was rounded.
+    /// How much rounding alone changes the network's results, relative to the largest element, where that was seen: by
+    /// as much as they differ between runtimes that fuse operators and such that do not. Networks may well enlarge what
+    /// was rounded.
     pub rounding: f64,
 }
 
@@ -22,25 +24,26 @@ const ROUNDINGS: f64 = 4.0;
 impl Tolerance {
     /// What elements of a type may differ by, relative to the largest finite one: 0 for integers, booleans and strings.
     ///
-    /// Sums in another order differ by some units in the last place of the type that holds them: 840 of f32 and a like number of f64
-    /// leave room for long sums; the short types are summed in f32 and rounded a few times, so 8 units are enough.
+    /// Sums in another order differ by some units in the last place of the type that holds them: 840 of f32 and a like
+    /// number of f64 leave room for long sums; the short types are summed in f32 and rounded a few times, so 8 units
+    /// are enough.
     pub fn of(self, data_type: DataType) -> f64 {
-        let own = match data_type {
+        let usual = match data_type {
             DataType::F32 => 1e-4,
             DataType::F64 => 1e-10,
             DataType::F16 => 8.0 * f64::from(f16::EPSILON.to_f32()),
             DataType::Bf16 => 8.0 * f64::from(bf16::EPSILON.to_f32()),
             _ => return 0.0,
         };
-        self.relative.unwrap_or(own.max(ROUNDINGS * self.rounding))
+        self.relative.unwrap_or(usual.max(ROUNDINGS * self.rounding))
     }
 }
 
 /// What a comparison of two tensors found.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Difference {
-    /// The largest difference of two elements, relative to the largest finite one that is expected; infinite where integers, strings,
-    /// booleans or non-finite values differ at all.
+    /// The largest difference of two elements, relative to the largest finite one that is expected; infinite where
+    /// integers, strings, booleans or non-finite values differ at all.
     pub largest: f64,
     /// How many elements differ by more than is allowed.
     pub wrong: u64,
@@ -104,15 +107,16 @@ pub fn compare(found: &Tensor, expected: &Tensor, tolerance: Tolerance) -> Resul
 }
 
 /// The largest finite difference of results from expected ones, relative to the largest element of each: what
-/// [`Tolerance::rounding`] is where nothing but rounding sets the two apart. Values that are not finite say nothing about it.
+/// [`Tolerance::rounding`] is where nothing but rounding sets the two apart. Values that are not finite say nothing
+/// about it.
 ///
 /// # Errors
 /// As [`compare`].
 pub fn largest_difference(results: &[Tensor], expected: &[Tensor]) -> Result<f64, FramesError> {
     let mut largest: f64 = 0.0;
     for (result, expected) in results.iter().zip(expected) {
-        let own = compare(result, expected, Tolerance::default())?.largest;
-        largest = largest.max(if own.is_finite() { own } else { 0.0 });
+        let difference = compare(result, expected, Tolerance::default())?.largest;
+        largest = largest.max(if difference.is_finite() { difference } else { 0.0 });
     }
     Ok(largest)
 }
@@ -234,6 +238,8 @@ mod tests {
         }
         assert!(largest(&floats(&[1.0, f32::INFINITY, 0.0]), &expected).is_infinite());
         assert!(largest(&floats(&[0.0, 1.0]), &floats(&[0.0, f32::NAN])).is_infinite());
+        // Beside what differs a little, NaN is still the same as NaN.
+        assert!(largest(&floats(&[1.00001, f32::INFINITY, f32::NAN]), &expected) < 1e-4);
     }
 
     #[test]
@@ -247,6 +253,15 @@ mod tests {
     }
 
     #[test]
+    fn of_many_wrong_elements_the_worst_are_named() {
+        let expected = floats(&[0.0, 1.0, 2.0, 3.0, 4.0, 5.0]);
+        let found = floats(&[0.1, 1.2, 2.3, 3.4, 4.0, 5.5]);
+        let difference = compare(&found, &expected, Tolerance::default()).unwrap();
+        let places: Vec<usize> = difference.worst.iter().map(|worst| worst.index[0]).collect();
+        assert_eq!((difference.wrong, places), (5, vec![5, 3, 2]));
+    }
+
+    #[test]
     fn the_worst_elements_are_named() {
         let expected = Tensor::from_f32([2, 3], vec![0.0, 1.0, 2.0, 3.0, 4.0, 5.0]);
         let found = Tensor::from_f32([2, 3], vec![0.1, 1.0, 2.0, 3.0, 4.5, 5.2]);
@@ -254,6 +269,9 @@ mod tests {
         assert_eq!(difference.wrong, 3);
         let places: Vec<&[usize]> = difference.worst.iter().map(|worst| worst.index.as_slice()).collect();
         assert_eq!(places, [[1, 1], [1, 2], [0, 0]]);
+        // As large as is allowed is not too large.
+        let tenth = Tolerance { relative: Some(0.1), ..Tolerance::default() };
+        assert_eq!(compare(&found, &expected, tenth).unwrap().wrong, 0);
         assert_eq!((difference.worst[0].found.as_str(), difference.worst[0].expected.as_str()), ("4.5", "4"));
         assert_eq!(
             compare(&found, &expected, Tolerance { relative: Some(0.2), ..Tolerance::default() }).unwrap().wrong,

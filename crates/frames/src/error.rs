@@ -76,7 +76,7 @@ pub enum FramesError {
     },
     /// The network itself refuses every made-up frame.
     #[error(
-        "the network refuses made-up frames ({tried} kinds of values were tried); frames of your own may do. It says: {source}"
+        "the network refuses made-up frames ({tried} kinds of values were tried); try real frames. It says: {source}"
     )]
     Refused {
         /// How many kinds of values were tried.

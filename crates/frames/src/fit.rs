@@ -15,8 +15,8 @@ pub(crate) fn quoted<'a>(names: impl Iterator<Item = &'a str>) -> String {
     names.map(|name| format!("'{name}'")).collect::<Vec<_>>().join(", ")
 }
 
-/// The frames that an array holds for a value: one if it has the value's shape, several one after the other if it has one more
-/// dimension in front, or a larger batch than one.
+/// The frames that an array holds for a value: one if it has the value's shape, several one after the other if it has
+/// one more dimension in front, or a larger batch than one.
 ///
 /// # Errors
 /// What the array would have to be.
@@ -29,10 +29,10 @@ pub(crate) fn frames(array: &Tensor, value: &Value) -> Result<Vec<Tensor>, Strin
     if array.shape() == shape {
         return Ok(vec![array.clone()]);
     }
-    let (own, wanted) = (array.shape().dimensions(), shape.dimensions());
-    let is_stack = own.split_first().is_some_and(|(_, rest)| rest == wanted);
-    let is_batch = own.len() == wanted.len() && wanted.first() == Some(&1) && own.get(1..) == wanted.get(1..);
-    let count = own.first().copied().filter(|&count| count > 0 && (is_stack || is_batch)).ok_or_else(misfit)?;
+    let (sizes, wanted) = (array.shape().dimensions(), shape.dimensions());
+    let is_stack = sizes.split_first().is_some_and(|(_, rest)| rest == wanted);
+    let is_batch = sizes.len() == wanted.len() && wanted.first() == Some(&1) && sizes.get(1..) == wanted.get(1..);
+    let count = sizes.first().copied().filter(|&count| count > 0 && (is_stack || is_batch)).ok_or_else(misfit)?;
     let bytes = array.bytes().ok_or_else(misfit)?;
     let piece = bytes.len() / count;
     let frame = |index: usize| bytes[index * piece..(index + 1) * piece].to_vec();

@@ -31,8 +31,8 @@ pub struct Mismatch {
 }
 
 impl Golden {
-    /// Reads expected results for frames: a `.npz` file with an array per output, for one frame or stacked for all; a `.npy` file if
-    /// the network has one output; or a folder with a `.npz` file for each frame, named like it.
+    /// Reads expected results for frames: a `.npz` file with an array per output, for one frame or stacked for all; a
+    /// `.npy` file if the network has one output; or a folder with a `.npz` file for each frame, named like it.
     ///
     /// # Errors
     /// [`FramesError::Io`], [`FramesError::Format`] if names, types or shapes are not those of the network's outputs.
@@ -61,7 +61,8 @@ impl Golden {
         &self.path
     }
 
-    /// Compares the results of the frame of this number. Returns the largest difference, relative to the largest element.
+    /// Compares the results of the frame of this number. Returns the largest difference, relative to the largest
+    /// element.
     ///
     /// # Errors
     /// The first output that differs by more than it may, in the inner result.

@@ -24,7 +24,8 @@ fn hands_on(op_type: &str, place: usize) -> bool {
     from_first && place == 0 || op_type == "Concat"
 }
 
-/// For each input of the network that is used to look things up, the number of things that every table it is used on has.
+/// For each input of the network that is used to look things up, the number of things that every table it is used on
+/// has.
 pub(crate) fn index_limits(model: &Model) -> HashMap<ValueId, u64> {
     let graph = model.graph();
     let mut limits = HashMap::new();

@@ -1,10 +1,12 @@
-//! Whether a JPEG file is whole. Decoders fill what is missing with grey, as suits viewers, and not those who count on the pixels.
+//! Whether a JPEG file is whole. Decoders fill what is missing with grey, as suits viewers, and not those who count on
+//! the pixels.
 
 /// What begins every marker.
 const MARKER: u8 = 0xFF;
 const END_OF_IMAGE: u8 = 0xD9;
 
-/// Whether the end of the image is there. What is in segments, such as a small image with an end of its own, is passed over.
+/// Whether the end of the image is there. What is in segments, such as a small image with an end of its own, is passed
+/// over.
 pub(crate) fn is_whole(bytes: &[u8]) -> bool {
     // The start of the image is a marker without a segment.
     let mut at = 2;
@@ -18,7 +20,8 @@ pub(crate) fn is_whole(bytes: &[u8]) -> bool {
     false
 }
 
-/// Where the next marker begins that has a segment or is the end: coded pixels have stuffed zeros after what looks like one, and restarts.
+/// Where the next marker begins that has a segment or is the end: coded pixels have stuffed zeros after what looks like
+/// one, and restarts.
 fn next_marker(bytes: &[u8], from: usize) -> Option<usize> {
     let is_plain = |kind: u8| matches!(kind, 0 | 1 | MARKER | 0xD0..=0xD7);
     let mut pairs = bytes.get(from..)?.windows(2);

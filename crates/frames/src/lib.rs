@@ -1,7 +1,8 @@
 //! Frames for a network, from files or made up, and results: written to files, and compared with what they should be.
 //!
-//! [`FrameSet`] reads `.npy`, `.npz`, PNG and JPEG files, or folders of them, and fits them to a network's inputs. [`FrameMaker`] makes
-//! frames up that the network can take. [`Golden`] compares results with expected ones, and [`write_results`] writes them.
+//! [`FrameSet`] reads `.npy`, `.npz`, PNG and JPEG files, or folders of them, and fits them to a network's inputs.
+//! [`FrameMaker`] makes frames up that the network can take. [`Golden`] compares results with expected ones, and
+//! [`write_results`] writes them.
 //!
 //! ```
 //! use millstream_frames::{FrameMaker, Tolerance, compare};
@@ -15,8 +16,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Invariants: what cannot be read is an error that names the file; a file of results is there whole or not at all; frames do not depend
-//! on a schedule.
+//! Invariants: what cannot be read is an error that names the file; a file of results is there whole or not at all;
+//! frames do not depend on a schedule.
 
 mod array;
 mod compare;

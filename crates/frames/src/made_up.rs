@@ -28,8 +28,8 @@ enum Integers {
     Zeros,
 }
 
-/// Makes up frames for a network: floats between 0 and 1, bytes and booleans at random, integers within what an embedding or an index
-/// allows, short strings. The same seed gives the same frame.
+/// Makes up frames for a network: floats between 0 and 1, bytes and booleans at random, integers within what an
+/// embedding or an index allows, short strings. The same seed gives the same frame.
 pub struct FrameMaker<'a> {
     model: &'a Model,
     limits: HashMap<ValueId, u64>,
@@ -42,8 +42,8 @@ impl<'a> FrameMaker<'a> {
         Self { model, limits: index_limits(model), integers: Integers::Sensible }
     }
 
-    /// Frames that the network takes: where it has inputs that are no floats, it is asked. If it refuses sensible integers, it is
-    /// asked with ones and with zeros.
+    /// Frames that the network takes: where it has inputs that are no floats, it is asked. If it refuses sensible
+    /// integers, it is asked with ones and with zeros.
     ///
     /// # Errors
     /// [`FramesError::Refused`] if it takes none of them, and as [`FrameMaker::frame`].
@@ -72,8 +72,8 @@ impl<'a> FrameMaker<'a> {
     /// The frame of a seed: one tensor per input of the network.
     ///
     /// # Errors
-    /// [`FramesError::Unknown`] if the type or shape of an input is not known, [`FramesError::TooLarge`] if the frame does not fit into
-    /// memory.
+    /// [`FramesError::Unknown`] if the type or shape of an input is not known, [`FramesError::TooLarge`] if the frame
+    /// does not fit into memory.
     pub fn frame(&self, seed: u64) -> Result<Vec<Tensor>, FramesError> {
         let graph = self.model.graph();
         let bytes = graph.inputs().iter().filter_map(|&id| graph.value(id).bytes()).fold(0, u64::saturating_add);
@@ -82,7 +82,8 @@ impl<'a> FrameMaker<'a> {
         graph.inputs().iter().map(|&id| self.tensor(id, graph.value(id), &mut random)).collect()
     }
 
-    /// So many frames of which no two are equal, or fewer if the inputs have fewer different values, such as a single boolean.
+    /// So many frames of which no two are equal, or fewer if the inputs have fewer different values, such as a single
+    /// boolean.
     ///
     /// # Errors
     /// As [`FrameMaker::frame`].

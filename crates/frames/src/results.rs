@@ -13,11 +13,12 @@ use zip::write::SimpleFileOptions;
 
 use crate::FramesError;
 
-/// Writes the named results of a frame into `folder/label.npz` and returns the path. The file is there whole or not at all; the folder
-/// is made if it is missing.
+/// Writes the named results of a frame into `folder/label.npz` and returns the path. The file is there whole or not at
+/// all; the folder is made if it is missing.
 ///
 /// # Errors
-/// [`FramesError::Io`] if it can't be written, [`FramesError::Misfit`] for a result of strings, which NumPy's files hold otherwise.
+/// [`FramesError::Io`] if it can't be written, [`FramesError::Misfit`] for a result of strings, which NumPy's files
+/// hold otherwise.
 pub fn write_results(folder: &Path, label: &str, results: &[(String, Tensor)]) -> Result<PathBuf, FramesError> {
     let path = folder.join(format!("{label}.npz"));
     std::fs::create_dir_all(folder).map_err(FramesError::writing(folder))?;

@@ -28,21 +28,21 @@ pub struct InputFile {
 }
 
 impl InputFile {
-    /// Files that belong together: folders are taken apart, and the first files of all inputs make a group, then the second ones; a
-    /// single file is in every group.
+    /// Files that belong together: folders are taken apart, and the first files of all inputs make a group, then the
+    /// second ones; a single file is in every group.
     ///
     /// # Errors
     /// [`FramesError::Io`], and [`FramesError::Misfit`] if two folders have different numbers of files.
     pub fn groups(files: &[Self]) -> Result<Vec<Vec<Self>>, FramesError> {
         let apart: Vec<Vec<PathBuf>> = files.iter().map(|file| files_at(&file.path)).collect::<Result<_, _>>()?;
         let count = apart.iter().map(Vec::len).max().unwrap_or(0);
-        if let Some(place) = apart.iter().position(|own| own.len() != 1 && own.len() != count) {
-            let (path, own) = (files[place].path.display(), apart[place].len());
-            return Err(FramesError::misfit(format!("{path} has {own} files, another input has {count}")));
+        if let Some(place) = apart.iter().position(|paths| paths.len() != 1 && paths.len() != count) {
+            let (path, found) = (files[place].path.display(), apart[place].len());
+            return Err(FramesError::misfit(format!("{path} has {found} files, another input has {count}")));
         }
         let group = |index: usize| {
-            let file = |(file, own): (&Self, &Vec<PathBuf>)| {
-                let path = own[if own.len() == 1 { 0 } else { index }].clone();
+            let file = |(file, paths): (&Self, &Vec<PathBuf>)| {
+                let path = paths[if paths.len() == 1 { 0 } else { index }].clone();
                 Self { name: file.name.clone(), path }
             };
             files.iter().zip(&apart).map(file).collect()
@@ -54,7 +54,8 @@ impl InputFile {
 /// A frame with a name for messages and files of results.
 #[derive(Debug, Clone)]
 pub struct Frame {
-    /// The name of the file that it is from, without folder and extension, and with a number if the file has several frames.
+    /// The name of the file that it is from, without folder and extension, and with a number if the file has several
+    /// frames.
     pub label: String,
     /// One tensor per input of the network.
     pub tensors: Vec<Tensor>,
@@ -88,8 +89,8 @@ impl Labels {
 type Read = Vec<(String, Tensor)>;
 
 impl FrameSet {
-    /// Reads all files. Inputs with a single tensor have it in every frame; the others must have equally many. Inputs for which there
-    /// is no file are made up, if there is somebody to do that.
+    /// Reads all files. Inputs with a single tensor have it in every frame; the others must have equally many. Inputs
+    /// for which there is no file are made up, if there is somebody to do that.
     ///
     /// # Errors
     /// Any [`FramesError`] but `Refused`.
@@ -241,10 +242,10 @@ fn named_arrays(path: &Path, inputs: &[&Value], wanted: Option<usize>) -> Result
     let mut arrays = read_arrays(path)?;
     let by_name = |name: &str| inputs.iter().position(|input| input.name == name);
     if let Some(wanted) = wanted {
-        let own = arrays.iter().position(|(name, _)| *name == inputs[wanted].name);
-        let own = own.or((arrays.len() == 1).then_some(0));
-        return match own {
-            Some(own) => Ok(vec![(wanted, arrays.swap_remove(own).1)]),
+        let place = arrays.iter().position(|(name, _)| *name == inputs[wanted].name);
+        let place = place.or((arrays.len() == 1).then_some(0));
+        return match place {
+            Some(place) => Ok(vec![(wanted, arrays.swap_remove(place).1)]),
             None => {
                 let found = quoted(arrays.iter().map(|(name, _)| name.as_str()));
                 let detail = format!("it has no array '{}'; it has {found}", inputs[wanted].name);

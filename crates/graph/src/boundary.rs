@@ -1,3 +1,5 @@
+//! What crosses the border of some operators.
+
 use std::collections::HashSet;
 
 use crate::{Graph, OperatorId, ValueId};

@@ -1,3 +1,5 @@
+//! Building a graph.
+
 use std::collections::HashMap;
 
 use crate::{
@@ -61,7 +63,7 @@ impl NewOperator {
         self
     }
 
-    /// Sets which places of its inputs it needs for a place of its output.
+    /// Sets which elements of its inputs it needs for one element of its output.
     #[must_use]
     pub fn locality(mut self, locality: Locality) -> Self {
         self.0.locality = locality;
@@ -146,12 +148,14 @@ impl GraphBuilder {
         if self.operators.is_empty() {
             return Err(GraphError::Empty { graph: self.name });
         }
+
         let value_name = |id: ValueId| self.values[id.index()].name.clone();
         let mut producers: Vec<Option<OperatorId>> = vec![None; self.values.len()];
         let mut supplied = vec![false; self.values.len()];
         for input in &self.inputs {
             supplied[input.index()] = true;
         }
+
         for (index, operator) in self.operators.iter().enumerate() {
             for &output in &operator.outputs {
                 if supplied[output.index()] {
@@ -161,6 +165,7 @@ impl GraphBuilder {
                 producers[output.index()] = Some(OperatorId(index as u32));
             }
         }
+
         for operator in &self.operators {
             if let Some(&value) = operator.inputs.iter().find(|value| !supplied[value.index()]) {
                 let use_of = format!("read by operator '{}'", operator.name);

@@ -19,11 +19,11 @@ pub struct ChannelUnits {
 const POOLS: [&str; 4] = ["MaxPool", "AveragePool", "GlobalAveragePool", "GlobalMaxPool"];
 
 impl Graph {
-    /// How the operator's output channels can be divided so that parts can be made apart, each from the whole inputs and its part
-    /// of the weights; `None` if they can't.
+    /// How the operator's output channels can be divided so that parts can be made apart, each from the whole inputs
+    /// and its part of the weights; `None` if they can't.
     ///
-    /// A `DequantizeLinear` that serves an operator is divided with it: it comes first, whole in every part, and its units are
-    /// those of the operator, which has none without it.
+    /// A `DequantizeLinear` that serves an operator is divided with it: it comes first, whole in every part, and its
+    /// units are those of the operator, which has none without it.
     pub fn channel_units(&self, id: OperatorId) -> Option<ChannelUnits> {
         let units = self.units_of_head(id)?;
         let last = self.followers_in(id, units).last().copied().unwrap_or(id);
@@ -40,14 +40,16 @@ impl Graph {
         if self.reads_dequantized(id) { None } else { self.operator_units(id) }
     }
 
-    /// The operator that is divided where these are divided together: the first, or the one that a leading dequantisation serves.
+    /// The operator that is divided where these are divided together: the first, or the one that a leading
+    /// dequantisation serves.
     pub fn divided_operator(&self, head: OperatorId) -> OperatorId {
         if self.operator(head).is_dequantization() { self.served_by(head).unwrap_or(head) } else { head }
     }
 
-    /// The operators after `head` that need only those of its channels that they make themselves: what follows it directly and
-    /// alone, channel by channel. They can be divided as it is. Where `head` is a dequantisation, the operator that it serves comes
-    /// first. A division may end after any of them unless [`Graph::is_inseparable`] ties the next one to it.
+    /// The operators after `head` that need only those of its channels that they make themselves: what follows it
+    /// directly and alone, channel by channel. They can be divided as it is. Where `head` is a dequantisation, the
+    /// operator that it serves comes first. A division may end after any of them unless [`Graph::is_inseparable`] ties
+    /// the next one to it.
     pub fn channel_followers(&self, head: OperatorId) -> Vec<OperatorId> {
         self.channel_units(head).map_or(Vec::new(), |units| self.followers_in(head, units))
     }
@@ -78,17 +80,17 @@ impl Graph {
         readers.any(|&reader| self.is_inseparable(id, reader))
     }
 
-    /// Whether an operator and these, in order, can be divided together: they follow it channel by channel, and what comes next may be
-    /// elsewhere.
+    /// Whether an operator and these, in order, can be divided together: they follow it channel by channel, and what
+    /// comes next may be elsewhere.
     pub fn can_divide_together(&self, head: OperatorId, followers: &[OperatorId]) -> bool {
         let last = followers.last().copied().unwrap_or(head);
         let is_open = !self.is_tied_to_a_reader(last);
         self.channel_units(head).is_some() && is_open && self.channel_followers(head).starts_with(followers)
     }
 
-    /// Whether a quantisation after an operator, a dequantisation before one, an activation between an operator and its quantisation,
-    /// or the scaling of integer sums, ties the two together: engines run them as one operator on integers, which gives other results
-    /// than the parts by themselves. Nothing may come between them.
+    /// Whether a quantisation after an operator, a dequantisation before one, an activation between an operator and its
+    /// quantisation, or the scaling of integer sums, ties the two together: engines run them as one operator on
+    /// integers, which gives other results than the parts by themselves. Nothing may come between them.
     pub fn is_one_quantised_operator(&self, producer: OperatorId, reader: OperatorId) -> bool {
         self.operator(producer).is_dequantization()
             || self.operator(reader).is_quantization()
@@ -101,7 +103,8 @@ impl Graph {
         self.producers(reader).filter(move |&producer| self.is_one_quantised_operator(producer, reader))
     }
 
-    /// Whether these are two neighbours among a product of integers, its conversion to floats, their scaling, and the bias.
+    /// Whether these are two neighbours among a product of integers, its conversion to floats, their scaling, and the
+    /// bias.
     fn is_scaling_of_sums(&self, producer: OperatorId, reader: OperatorId) -> bool {
         let makes_sums = |id: OperatorId| {
             matches!(
@@ -163,8 +166,8 @@ impl Graph {
                 let unit = if convolution.groups > 1 { convolution.output_channels / convolution.groups } else { 1 };
                 ChannelUnits { channels: convolution.output_channels, unit, axis: 1 }
             }
-            // Each channel needs the same channel of the input, and local response normalisation a few around it: parts take
-            // what they need of it.
+            // Each channel needs the same channel of the input, and local response normalisation a few around it: parts
+            // take what they need of it.
             (OperatorKind::Pool(_), op_type) if POOLS.contains(&op_type) => self.own_channels(operator, dimensions)?,
             (OperatorKind::Normalization, "LRN") => self.own_channels(operator, dimensions)?,
             (kind, "Gemm" | "MatMul" | "MatMulInteger" | "QLinearMatMul") if kind.has_weight_matrix() => {
@@ -196,8 +199,8 @@ impl Graph {
         self.value(value).shape.as_ref().map(|shape| shape.dimensions().len())
     }
 
-    /// Whether each output channel of an operator depends on the same channel of one input alone, and on constants and single
-    /// numbers.
+    /// Whether each output channel of an operator depends on the same channel of one input alone, and on constants and
+    /// single numbers.
     fn is_channel_wise(&self, id: OperatorId, input: ValueId, units: ChannelUnits) -> bool {
         let operator = self.operator(id);
         let size = |value: ValueId| self.value(value).shape.as_ref().map(Shape::dimensions);

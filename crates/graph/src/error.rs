@@ -1,3 +1,5 @@
+//! Why a graph could not be built.
+
 use thiserror::Error;
 
 /// Why a graph could not be built.

@@ -1,3 +1,5 @@
+//! The graph itself: operators, values, who makes and who reads what, and an order.
+
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -11,7 +13,9 @@ pub struct Graph {
     name: String,
     operators: Vec<Operator>,
     values: Vec<Value>,
+    /// Of each value.
     producers: Vec<Option<OperatorId>>,
+    /// Of each value.
     readers: Vec<Vec<OperatorId>>,
     inputs: Vec<ValueId>,
     outputs: Vec<ValueId>,
@@ -34,6 +38,7 @@ impl Graph {
         for index in 0..operators.len() {
             dependencies.add_node(OperatorId(index as u32));
         }
+
         let mut readers = vec![Vec::new(); values.len()];
         for (index, operator) in operators.iter().enumerate() {
             for &value in &operator.inputs {
@@ -43,6 +48,7 @@ impl Graph {
                 }
             }
         }
+
         let order = stable_order(&dependencies).map_err(|is_waiting| cycle(&dependencies, &operators, &is_waiting))?;
         let has_inseparable = false;
         let mut graph =
@@ -83,7 +89,7 @@ impl Graph {
 
     /// The ids of all operators, in the order in which they were added.
     pub fn operator_ids(&self) -> impl ExactSizeIterator<Item = OperatorId> + use<> {
-        (0..self.operators.len() as u32).map(OperatorId)
+        OperatorId::all(self.operators.len())
     }
 
     /// The operator of this name.
@@ -149,6 +155,7 @@ fn stable_order(dependencies: &DiGraph<OperatorId, ValueId>) -> Result<Vec<Opera
         .node_indices()
         .map(|node| dependencies.edges_directed(node, petgraph::Direction::Incoming).count())
         .collect();
+
     let mut ready: BinaryHeap<Reverse<usize>> =
         (0..waiting_for.len()).filter(|&index| waiting_for[index] == 0).map(Reverse).collect();
     let mut order = Vec::with_capacity(waiting_for.len());
@@ -162,11 +169,12 @@ fn stable_order(dependencies: &DiGraph<OperatorId, ValueId>) -> Result<Vec<Opera
             }
         }
     }
+
     if order.len() == waiting_for.len() { Ok(order) } else { Err(waiting_for.iter().map(|&count| count > 0).collect()) }
 }
 
-/// One cycle among the operators that never became ready. Each of them waits for another one of them, so walking back from any
-/// leads round a cycle; recursion could exhaust the stack on long chains.
+/// One cycle among the operators that never became ready. Each of them waits for another one of them, so walking back
+/// from any leads round a cycle; recursion could exhaust the stack on long chains.
 fn cycle(dependencies: &DiGraph<OperatorId, ValueId>, operators: &[Operator], is_waiting: &[bool]) -> GraphError {
     let mut step_of: Vec<Option<usize>> = vec![None; is_waiting.len()];
     let mut path: Vec<usize> = Vec::new();

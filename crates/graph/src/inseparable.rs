@@ -3,8 +3,8 @@
 use crate::{Graph, OperatorId};
 
 impl Graph {
-    /// Whether an operator must be on the same processor as what makes its input, with nothing waited for in between: they are one quantised
-    /// operator, or hand over a value of unknown type, at which nothing can start or end.
+    /// Whether an operator must be on the same processor as what makes its input, with nothing waited for in between:
+    /// they are one quantised operator, or hand over a value of unknown type, at which nothing can start or end.
     pub fn is_inseparable(&self, producer: OperatorId, reader: OperatorId) -> bool {
         self.hands_over_untyped(producer, reader) || self.is_one_quantised_operator(producer, reader)
     }

@@ -2,8 +2,8 @@
 //!
 //! A [`Graph`] is a directed acyclic graph of [`Operator`]s. Its edges are [`Value`]s: tensors that one operator makes
 //! (or the caller supplies) and others read. Weights are not values: an operator only knows how many bytes of them it
-//! needs. Every operator carries a [`Work`] descriptor (multiply-accumulates, bytes, matrix shape) from which cost models
-//! predict times.
+//! needs. Every operator carries a [`Work`] descriptor (multiply-accumulates, bytes, matrix shape) from which cost
+//! models predict times.
 //!
 //! ```
 //! use millstream_graph::{DataType, GraphBuilder, NewOperator, OperatorKind, Shape, Work};
@@ -27,8 +27,8 @@
 //! # }
 //! ```
 //!
-//! Invariants: this crate does no I/O, knows no file format and holds no weights; a built [`Graph`] is acyclic, and every
-//! value has at most one producer.
+//! Invariants: this crate does no I/O, knows no file format and holds no weights; a built [`Graph`] is acyclic, and
+//! every value has at most one producer.
 
 mod boundary;
 mod build;
@@ -48,7 +48,7 @@ pub use error::GraphError;
 pub use graph::Graph;
 pub use locality::{Along, Locality, Portion, Window};
 pub use operator::{
-    Constants, Convolution, Family, GemmShape, Operator, OperatorId, OperatorKind, Pool, Work, is_random,
+    Constants, Convolution, Family, FamilyWork, GemmShape, Operator, OperatorId, OperatorKind, Pool, Work, is_random,
 };
 pub use rows::{RowRegion, Tile};
 pub use value::{DataType, Shape, Value, ValueId};

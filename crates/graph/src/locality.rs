@@ -1,4 +1,4 @@
-//! Which places of its inputs an operator needs for some places of its output.
+//! Which elements of its inputs an operator needs for some elements of its output.
 
 use std::ops::Range;
 
@@ -25,39 +25,41 @@ pub struct Portion {
     pub range: Range<usize>,
 }
 
-/// Which places of its inputs an operator needs for a place of its output.
+/// Which elements of its inputs an operator needs for one element of its output.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Locality {
-    /// Any place may need all of them, for all that is known.
+    /// Any element may need all of them, for all that is known.
     #[default]
     Global,
-    /// The same place, but all places along some dimensions. Inputs that have one place along a dimension serve all places with it.
-    SamePlace {
-        /// The output's dimensions whose places mix.
+    /// Those at the same position, but all along some dimensions. Of inputs that have size 1 along a dimension, the
+    /// only one there.
+    SamePosition {
+        /// The output's dimensions along which all are needed.
         mixed: Vec<usize>,
     },
     /// Those below a window, for each dimension from the third on; all along the first two.
     Windows(Vec<Window>),
-    /// Every place is copied so many times, for each dimension from the third on.
+    /// Every element is copied so many times, for each dimension from the third on.
     Copies(Vec<usize>),
 }
 
 /// A window that slides along a dimension.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Window {
-    /// Places from its first tap to its last one.
+    /// Elements from its first tap to its last one, both included.
     pub span: usize,
-    /// Places that it moves on for the next place of the output.
+    /// Elements that it moves on for the next element of the output.
     pub stride: usize,
-    /// Places of padding before the first one of the input.
+    /// Elements of padding before the first one of the input.
     pub padding: usize,
 }
 
 impl Window {
-    /// The places of an input of so many that the window covers for these places of the output, without padding.
-    pub fn covered(self, places: &Range<usize>, size: usize) -> Range<usize> {
-        let Some(last) = places.end.checked_sub(1).filter(|_| !places.is_empty()) else { return 0..0 };
-        let start = places.start.saturating_mul(self.stride).saturating_sub(self.padding);
+    /// The positions in an input of `size` elements that the window covers for these positions in the output, without
+    /// padding.
+    pub fn covered(self, made: &Range<usize>, size: usize) -> Range<usize> {
+        let Some(last) = made.end.checked_sub(1).filter(|_| !made.is_empty()) else { return 0..0 };
+        let start = made.start.saturating_mul(self.stride).saturating_sub(self.padding);
         let end = last.saturating_mul(self.stride).saturating_add(self.span).saturating_sub(self.padding);
         start.min(size)..end.min(size)
     }

@@ -1,3 +1,5 @@
+//! Operators: what they are, and how much they compute and move.
+
 use std::fmt;
 
 use schemars::JsonSchema;
@@ -10,6 +12,16 @@ use crate::{Locality, ValueId};
 pub struct OperatorId(pub(crate) u32);
 
 impl OperatorId {
+    /// The operator at a position in [`Graph::operators`](crate::Graph::operators).
+    pub const fn new(index: usize) -> Self {
+        Self(index as u32)
+    }
+
+    /// The operators of a graph that has so many.
+    pub fn all(count: usize) -> impl ExactSizeIterator<Item = Self> + use<> {
+        (0..count).map(Self::new)
+    }
+
     /// Position of the operator in [`Graph::operators`](crate::Graph::operators).
     pub fn index(self) -> usize {
         self.0 as usize
@@ -31,7 +43,7 @@ pub struct Operator {
     pub outputs: Vec<ValueId>,
     /// What its constant inputs mean for dividing it.
     pub constants: Constants,
-    /// Which places of its inputs it needs for a place of its output.
+    /// Which elements of its inputs it needs for one element of its output.
     pub locality: Locality,
     /// How much it computes and moves.
     pub work: Work,
@@ -64,7 +76,8 @@ pub fn is_random(op_type: &str) -> bool {
 /// What the constant inputs of an operator mean for dividing it by channels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Constants {
-    /// Parts can be taken of all of them. A weight matrix is the second operand of its product: its columns are channels.
+    /// Parts can be taken of all of them. A weight matrix is the second operand of its product: its columns are
+    /// channels.
     #[default]
     Divisible,
     /// As `Divisible`, with a weight matrix that is the first operand: its rows are channels.
@@ -80,15 +93,15 @@ pub enum Constants {
 pub enum OperatorKind {
     /// A convolution with constant weights.
     Convolution(Convolution),
-    /// A convolution of quantised values that makes quantised values: `QLinearConv`, or `Conv` between dequantisations and a
-    /// quantisation.
+    /// A convolution of quantised values that makes quantised values: `QLinearConv`, or `Conv` between dequantisations
+    /// and a quantisation.
     QuantizedConvolution(Convolution),
     /// A convolution of quantised values that makes 32-bit sums: `ConvInteger`.
     IntegerConvolution(Convolution),
     /// A matrix multiplication with a constant weight matrix.
     FullyConnected,
-    /// A matrix multiplication of quantised values that makes quantised values: `QLinearMatMul`, or `MatMul` or `Gemm` between
-    /// dequantisations and a quantisation.
+    /// A matrix multiplication of quantised values that makes quantised values: `QLinearMatMul`, or `MatMul` or `Gemm`
+    /// between dequantisations and a quantisation.
     QuantizedMatrixMultiplication {
         /// Whether one operand is a constant weight matrix.
         has_weights: bool,
@@ -241,6 +254,42 @@ impl Family {
     }
 }
 
+/// What the operators of a family spend their time on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FamilyWork {
+    /// Multiply-accumulates of convolutions over all channels.
+    DenseConvolution,
+    /// Multiply-accumulates of convolutions in groups of channels.
+    GroupedConvolution,
+    /// Multiply-accumulates of matrix products.
+    MatrixProduct,
+    /// Reading and writing values.
+    Values,
+}
+
+impl Family {
+    /// What its operators spend their time on.
+    pub fn work(self) -> FamilyWork {
+        match self {
+            Self::Convolution | Self::QuantizedConvolution | Self::IntegerConvolution => FamilyWork::DenseConvolution,
+            Self::GroupedConvolution | Self::DepthwiseConvolution => FamilyWork::GroupedConvolution,
+            Self::FullyConnected
+            | Self::MatrixMultiplication
+            | Self::QuantizedMatrixMultiplication
+            | Self::IntegerMatrixMultiplication => FamilyWork::MatrixProduct,
+            Self::Quantization
+            | Self::DynamicQuantization
+            | Self::Pool
+            | Self::Elementwise
+            | Self::Normalization
+            | Self::Softmax
+            | Self::Concat
+            | Self::DataMovement
+            | Self::Opaque => FamilyWork::Values,
+        }
+    }
+}
+
 impl fmt::Display for Family {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.pad(self.name())
@@ -272,7 +321,7 @@ impl OperatorKind {
     pub fn family(&self) -> Family {
         match self {
             Self::Convolution(convolution) if convolution.groups <= 1 => Family::Convolution,
-            Self::Convolution(own) if own.input_channels <= own.groups.saturating_mul(2) => {
+            Self::Convolution(convolution) if convolution.input_channels <= convolution.groups.saturating_mul(2) => {
                 Family::DepthwiseConvolution
             }
             Self::Convolution(_) => Family::GroupedConvolution,
@@ -319,7 +368,8 @@ impl Work {
     }
 }
 
-/// Dimensions of the matrix product `[n x k] * [k x m]` (Pipe-it, section V-A: image-to-column matrix times filter matrix).
+/// Dimensions of the matrix product `[n x k] * [k x m]` (Pipe-it, section V-A: image-to-column matrix times filter
+/// matrix).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GemmShape {

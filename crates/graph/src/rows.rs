@@ -9,15 +9,15 @@ use crate::{Graph, Locality, OperatorId, Shape, ValueId, Window};
 
 /// Operators that can be divided by rows together: what a tile of them makes depends on some rows of what they read.
 ///
-/// Tiles make neighbouring rows of the last operator's output. Rows that several tiles need on the way, their halos, are made by each of
-/// them.
+/// Tiles make neighbouring rows of the last operator's output. Rows that several tiles need on the way, their halos,
+/// are made by each of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RowRegion {
     axis: usize,
     rows: usize,
     steps: Vec<Step>,
-    /// What the operators read from outside, with the rows that there are; `None` for what every tile reads whole.
-    inputs: Vec<(ValueId, Option<usize>)>,
+    /// What the operators read from outside.
+    inputs: Vec<Input>,
 }
 
 /// An operator of a region.
@@ -30,6 +30,14 @@ struct Step {
     reads: Vec<Read>,
 }
 
+/// A value from outside that operators of a region read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Input {
+    value: ValueId,
+    /// How many rows it has; `None` if every tile reads it whole.
+    rows: Option<usize>,
+}
+
 /// A value that an operator of a region reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Read {
@@ -39,18 +47,23 @@ struct Read {
     rows: usize,
 }
 
+/// Where a value that an operator reads comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Maker {
-    /// The operator of the region at this place.
+    /// The operator at this position in the region.
     Step(usize),
-    /// The input of the region at this place.
+    /// The input at this position among the region's.
     Input(usize),
 }
 
+/// Which rows of a value an operator needs to make some rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Need {
+    /// The same ones.
     Same,
+    /// All.
     Whole,
+    /// Those that a window covers.
     Window(Window),
     /// One row for so many.
     Copied(usize),
@@ -67,8 +80,9 @@ impl Need {
         }
     }
 
-    /// The rows that a tile makes for some of `made` rows: those that are needed, and those that nobody needs between them and the next
-    /// tile's, so that all tiles together make every row. What a tile takes is never less than its share then.
+    /// The rows that a tile makes for some of `made` rows: those that are needed, and those that nobody needs between
+    /// them and the next tile's, so that all tiles together make every row. What a tile takes is never less than its
+    /// share then.
     fn of(self, rows: &Range<usize>, size: usize, made: usize) -> Range<usize> {
         let needed = self.strictly(rows, size);
         let Self::Window(window) = self else { return needed };
@@ -88,14 +102,14 @@ pub struct Tile {
 }
 
 impl RowRegion {
-    /// The region of these operators, which are given in the order in which they run. `None` if they can't be divided by rows together:
-    /// one of them mixes rows or nobody knows whether it does, they make several values for others, or something outside can't be
-    /// apart from one of them.
+    /// The region of these operators, which are given in the order in which they run. `None` if they can't be divided
+    /// by rows together: one of them mixes rows or nobody knows whether it does, they make several values for others,
+    /// or something outside can't be apart from one of them.
     pub fn new(graph: &Graph, operators: &[OperatorId]) -> Option<Self> {
         let boundary = graph.boundary(operators);
         let (&last, [output]) = (operators.last()?, boundary.outputs.as_slice()) else { return None };
         let rank = dimensions(graph, *output)?.len();
-        // Maps are [batch, channels, rows, columns], sequences [batch, tokens, features] or [batch, channels, places].
+        // Maps are [batch, channels, rows, columns], sequences [batch, tokens, features] or [batch, channels, samples].
         let axes: &[usize] = match rank {
             3 => &[1, 2],
             4.. => &[2],
@@ -109,15 +123,19 @@ impl RowRegion {
     }
 
     fn along(graph: &Graph, operators: &[OperatorId], axis: usize) -> Option<Self> {
-        let places: HashMap<OperatorId, usize> = operators.iter().enumerate().map(|(place, &id)| (id, place)).collect();
+        let positions: HashMap<OperatorId, usize> =
+            operators.iter().enumerate().map(|(position, &id)| (id, position)).collect();
         let mut region = Self { axis, rows: 0, steps: Vec::with_capacity(operators.len()), inputs: Vec::new() };
-        for (place, &id) in operators.iter().enumerate() {
-            let step = region.step(graph, id, |maker| places.get(&maker).copied().filter(|&own| own < place))?;
+        for (position, &id) in operators.iter().enumerate() {
+            let step = region.step(graph, id, |maker| {
+                positions.get(&maker).copied().filter(|&maker_position| maker_position < position)
+            })?;
             region.steps.push(step);
         }
+
         region.rows = region.steps.last()?.rows;
-        let is_read = |place: usize| {
-            region.steps.iter().any(|step| step.reads.iter().any(|read| read.maker == Maker::Step(place)))
+        let is_read = |position: usize| {
+            region.steps.iter().any(|step| step.reads.iter().any(|read| read.maker == Maker::Step(position)))
         };
         let are_read = (0..region.steps.len() - 1).all(is_read);
         // The last operator makes just the rows of its tile.
@@ -125,7 +143,9 @@ impl RowRegion {
         (are_read && is_even && region.rows > 1).then_some(region)
     }
 
-    fn step(&mut self, graph: &Graph, id: OperatorId, place: impl Fn(OperatorId) -> Option<usize>) -> Option<Step> {
+    /// The step that an operator is; `None` if it can't be divided. `position` is where an operator is in the region,
+    /// if it comes earlier there.
+    fn step(&mut self, graph: &Graph, id: OperatorId, position: impl Fn(OperatorId) -> Option<usize>) -> Option<Step> {
         let operator = graph.operator(id);
         let [output] = operator.outputs.as_slice() else { return None };
         let made = dimensions(graph, *output)?;
@@ -141,7 +161,7 @@ impl RowRegion {
                 Need::Whole => 1,
                 _ => *dimensions(graph, value)?.get(self.axis)?,
             };
-            let maker = match graph.producer(value).and_then(&place) {
+            let maker = match graph.producer(value).and_then(&position) {
                 Some(step) => {
                     let known = self.steps.get(step)?.rows;
                     reads.push(Read { maker: Maker::Step(step), need, rows: known });
@@ -154,15 +174,15 @@ impl RowRegion {
         (!reads.is_empty()).then_some(Step { rows, unit, reads })
     }
 
-    /// The place of a value from outside; one that is read whole somewhere is read whole.
+    /// A value from outside, as one of the region's inputs; one that is read whole somewhere is read whole.
     fn input(&mut self, value: ValueId, rows: Option<usize>) -> Maker {
-        if let Some(place) = self.inputs.iter().position(|(known, _)| *known == value) {
+        if let Some(known) = self.inputs.iter().position(|input| input.value == value) {
             if rows.is_none() {
-                self.inputs[place].1 = None;
+                self.inputs[known].rows = None;
             }
-            return Maker::Input(place);
+            return Maker::Input(known);
         }
-        self.inputs.push((value, rows));
+        self.inputs.push(Input { value, rows });
         Maker::Input(self.inputs.len() - 1)
     }
 
@@ -192,23 +212,25 @@ impl RowRegion {
         if let Some(last) = made.last_mut() {
             *last = rows;
         }
-        for (place, step) in self.steps.iter().enumerate().rev() {
-            made[place] =
-                made[place].start / step.unit * step.unit..made[place].end.next_multiple_of(step.unit).min(step.rows);
-            for own in &step.reads {
-                let needed = own.need.of(&made[place], own.rows, step.rows);
-                let known = match own.maker {
+        for (position, step) in self.steps.iter().enumerate().rev() {
+            let Range { start, end } = made[position].clone();
+            let whole_units = start / step.unit * step.unit..end.next_multiple_of(step.unit).min(step.rows);
+            for operand in &step.reads {
+                let needed = operand.need.of(&whole_units, operand.rows, step.rows);
+                let known = match operand.maker {
                     Maker::Step(maker) => &mut made[maker],
                     Maker::Input(input) => &mut read[input],
                 };
                 *known = hull(known, &needed);
             }
+            made[position] = whole_units;
         }
         let inputs = self.inputs.iter().zip(read);
-        Tile { made, read: inputs.map(|((value, rows), read)| (*value, rows.map(|_| read))).collect() }
+        Tile { made, read: inputs.map(|(input, read)| (input.value, input.rows.map(|_| read))).collect() }
     }
 
-    /// The rows that the operator at `place` needs of a value that it reads, to make `rows`; `None` if it needs the value whole.
+    /// The rows that an operator of the region needs of a value that it reads, to make `rows`; `None` if it needs the
+    /// value whole.
     pub fn needed(&self, graph: &Graph, id: OperatorId, value: ValueId, rows: &Range<usize>) -> Option<Range<usize>> {
         let made = dimensions(graph, *graph.operator(id).outputs.first()?)?;
         let size = dimensions(graph, value)?;
@@ -219,6 +241,7 @@ impl RowRegion {
     }
 }
 
+/// The shortest range that has all of both.
 fn hull(one: &Range<usize>, other: &Range<usize>) -> Range<usize> {
     if one.is_empty() { other.clone() } else { one.start.min(other.start)..one.end.max(other.end) }
 }
@@ -232,18 +255,18 @@ fn need(graph: &Graph, id: OperatorId, made: &[usize], read: &[usize], axis: usi
     let operator = graph.operator(id);
     match &operator.locality {
         Locality::Global => None,
-        Locality::SamePlace { mixed } if mixed.contains(&axis) => None,
-        Locality::SamePlace { .. } => {
+        Locality::SamePosition { mixed } if mixed.contains(&axis) => None,
+        Locality::SamePosition { .. } => {
             let from_the_end = made.len().checked_sub(axis)?;
-            match read.len().checked_sub(from_the_end).map(|own| (own, read[own])) {
+            match read.len().checked_sub(from_the_end).map(|read_axis| (read_axis, read[read_axis])) {
                 None | Some((_, 1)) => Some(Need::Whole),
-                Some((own, size)) => (own == axis && size == made[axis]).then_some(Need::Same),
+                Some((read_axis, size)) => (read_axis == axis && size == made[axis]).then_some(Need::Same),
             }
         }
         Locality::Windows(windows) => {
             let window = *windows.get(axis.checked_sub(2)?)?;
             let &size = read.get(axis)?;
-            // A place that sees nothing but padding needs no row at all.
+            // A row that sees nothing but padding needs none at all.
             let last = made[axis].checked_sub(1)?.checked_mul(window.stride)?;
             let sees = window.padding < window.span && last < size.saturating_add(window.padding);
             let fits = operator.inputs.len() == 1 && made.len() == read.len() && window.stride > 0;

@@ -1,3 +1,5 @@
+//! Values: the tensors that operators hand over, with their types and shapes.
+
 use std::fmt;
 
 use serde::{Deserialize, Serialize};

@@ -54,7 +54,8 @@ fn a_cycle_is_refused_and_named() {
     assert_eq!(error, GraphError::Cycle { operators: vec!["one".into(), "two".into()] });
 }
 
-/// A hundred thousand operators behind each other, the last of which leads back: the way round is found without recursion.
+/// A hundred thousand operators behind each other, the last of which leads back: the way round is found without
+/// recursion.
 #[test]
 fn a_long_cycle_does_not_exhaust_the_stack() {
     let mut builder = GraphBuilder::new("long");
@@ -112,8 +113,8 @@ proptest! {
         }
         let graph = builder.build().unwrap();
         let mut position = vec![0; graph.operators().len()];
-        for (place, id) in graph.order().iter().enumerate() {
-            position[id.index()] = place;
+        for (index, id) in graph.order().iter().enumerate() {
+            position[id.index()] = index;
         }
         for id in graph.operator_ids() {
             for &value in &graph.operator(id).inputs {

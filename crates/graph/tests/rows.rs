@@ -33,7 +33,7 @@ fn network(rows: usize, operators: &[Row<'_>]) -> Graph {
 }
 
 fn same() -> Locality {
-    Locality::SamePlace { mixed: Vec::new() }
+    Locality::SamePosition { mixed: Vec::new() }
 }
 
 fn window(span: usize, stride: usize, padding: usize) -> Locality {
@@ -70,7 +70,8 @@ fn halos_are_made_by_each_tile() {
     assert_eq!(region.tile(12..16).read[0].1, Some(9..16));
 }
 
-/// A stride of 2 over 9 rows leaves the last one out, and a stride above the window one between any two: the tile before makes them.
+/// A stride of 2 over 9 rows leaves the last one out, and a stride above the window one between any two: the tile
+/// before makes them.
 #[test]
 fn rows_that_nobody_needs_are_made_once() {
     let graph = network(9, &[("first", &["x"], 9, same()), ("half", &["first"], 4, window(2, 2, 0))]);
@@ -103,7 +104,7 @@ fn what_mixes_rows_or_leaves_early_can_not_be_divided() {
             ("a", &["x"], 8, same()),
             ("b", &["a"], 8, Locality::Global),
             ("c", &["a", "b"], 8, same()),
-            ("d", &["c"], 8, Locality::SamePlace { mixed: vec![2] }),
+            ("d", &["c"], 8, Locality::SamePosition { mixed: vec![2] }),
         ],
     );
     assert!(is_region(&graph, &["a"]) && is_region(&graph, &["c"]));
@@ -117,7 +118,7 @@ fn what_mixes_rows_or_leaves_early_can_not_be_divided() {
     assert!(is_region(&graph, &["b"]));
     let graph = network(3, &[("a", &["x"], 6, same())]);
     assert!(!is_region(&graph, &["a"]));
-    // The first place sees nothing but padding.
+    // The first row sees nothing but padding.
     let graph = network(4, &[("a", &["x"], 8, window(2, 1, 3))]);
     assert!(!is_region(&graph, &["a"]));
 }
@@ -157,21 +158,24 @@ fn chain() -> impl Strategy<Value = Graph> {
 }
 
 proptest! {
-    /// Tiles together make every row of every operator, so that none takes less than its share; more rows never need fewer.
+    /// Tiles together make every row of every operator, so that none takes less than its share; more rows never need
+    /// fewer.
     #[test]
     fn tiles_leave_nothing_out(graph in chain(), cuts in prop::collection::vec(1_usize..40, 0..4)) {
-        let Some(region) = RowRegion::new(&graph, graph.order()) else { return Ok(()) };
+        let region = RowRegion::new(&graph, graph.order());
+        prop_assume!(region.is_some());
+        let region = region.unwrap();
         let rows = region.rows();
         let mut cuts: Vec<usize> = cuts.into_iter().map(|cut| cut % rows).filter(|&cut| cut > 0).collect();
         cuts.extend([0, rows]);
         cuts.sort_unstable();
         cuts.dedup();
         let tiles: Vec<Tile> = cuts.windows(2).map(|pair| region.tile(pair[0]..pair[1])).collect();
-        for (place, all) in region.rows_of_operators().enumerate() {
+        for (position, all) in region.rows_of_operators().enumerate() {
             let mut reached = 0;
             for tile in &tiles {
-                let Range { start, end } = tile.made[place];
-                prop_assert!(start <= reached && end >= reached, "{:?} of {}", tile.made[place], all);
+                let Range { start, end } = tile.made[position];
+                prop_assert!(start <= reached && end >= reached, "{:?} of {}", tile.made[position], all);
                 reached = end;
             }
             prop_assert_eq!(reached, all);

@@ -18,12 +18,12 @@ pub fn pin_current_thread(core: CoreId) -> bool {
 #[cfg(target_os = "linux")]
 const SHORT_SLICE_NANOSECONDS: u64 = 100_000;
 
-/// Asks the system to let the calling thread run in short slices. Its share of a core that other load uses stays the same, but it
-/// gets its turn sooner after waiting, which is what matters to a thread that others wait for.
+/// Asks the system to let the calling thread run in short slices. Its share of a core that other load uses stays the
+/// same, but it gets its turn sooner after waiting, which is what matters to a thread that others wait for.
 ///
-/// Its scheduling class and niceness stay what they are. Only the classes `SCHED_OTHER` and `SCHED_BATCH` have slices: a thread of
-/// another class, such as a real-time one, is left alone. False then, and if the system does not know of such requests (Linux before
-/// 6.12, other systems), which does no harm.
+/// Its scheduling class and niceness stay what they are. Only the classes `SCHED_OTHER` and `SCHED_BATCH` have slices:
+/// a thread of another class, such as a real-time one, is left alone. False then, and if the system does not know of
+/// such requests (Linux before 6.12, other systems), which does no harm.
 pub fn prefer_short_slices() -> bool {
     #[cfg(target_os = "linux")]
     {
@@ -35,8 +35,9 @@ pub fn prefer_short_slices() -> bool {
     }
 }
 
-/// Has the calling thread go before all threads of the usual classes on its core, until it sleeps: the class `SCHED_FIFO` with its lowest
-/// priority. False if the system refuses, as it does without the right to real-time scheduling, or has no such class.
+/// Has the calling thread go before all threads of the usual classes on its core, until it sleeps: the class
+/// `SCHED_FIFO` with its lowest priority. False if the system refuses, as it does without the right to real-time
+/// scheduling, or has no such class.
 pub fn become_real_time() -> bool {
     #[cfg(target_os = "linux")]
     {
@@ -70,7 +71,8 @@ fn scheduling() -> Option<libc::sched_attr> {
         sched_deadline: 0,
         sched_period: 0,
     };
-    // SAFETY: the call writes at most `size` bytes, which is what the structure has, and the structure lives until it returns.
+    // SAFETY: the call writes at most `size` bytes, which is what the structure has, and the structure lives until it
+    // returns.
     let result = unsafe { libc::syscall(libc::SYS_sched_getattr, 0, &raw mut attributes, size, 0) };
     (result == 0).then_some(attributes)
 }
@@ -89,8 +91,8 @@ fn request_slice(attributes: libc::sched_attr, nanoseconds: u64) -> bool {
 #[expect(unsafe_code, reason = "no library wraps this system call")]
 fn set_scheduling(attributes: libc::sched_attr) -> bool {
     let attributes = libc::sched_attr { size: size_of::<libc::sched_attr>() as u32, ..attributes };
-    // SAFETY: the call reads as many bytes as `size` says from a structure that lives until it returns, and changes nothing but
-    // the scheduling of the calling thread (0).
+    // SAFETY: the call reads as many bytes as `size` says from a structure that lives until it returns, and changes
+    // nothing but the scheduling of the calling thread (0).
     let result = unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &raw const attributes, 0) };
     result == 0
 }

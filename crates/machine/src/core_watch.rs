@@ -8,6 +8,8 @@ use millstream_board::CoreId;
 
 /// A core whose owner used less than this fraction of it is one that this process leaves alone.
 const UNUSED: f64 = 0.05;
+/// A core that this process works on gives it this much in any case.
+const LEAST_SHARE: f64 = 0.05;
 
 /// What a core did since it was last looked at.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -23,11 +25,14 @@ pub struct CoreLoad {
 }
 
 impl CoreLoad {
-    /// Fraction of the core that a thread of this process gets, or would get if it had one there and the others used the rest
-    /// in one thread: the system shares fairly between threads that want to run.
+    /// What a new thread gets of a core that one other thread uses all the time.
+    pub const SHARE_OF_A_NEWCOMER: f64 = 0.5;
+
+    /// Fraction of the core that a thread of this process gets, or would get if it had one there and the others used
+    /// the rest in one thread: the system shares fairly between threads that want to run.
     pub fn available(&self) -> f64 {
         let left = 1.0 - self.others.clamp(0.0, 1.0);
-        if self.own < UNUSED { left.max(0.5) } else { left.max(0.05) }
+        if self.own < UNUSED { left.max(Self::SHARE_OF_A_NEWCOMER) } else { left.max(LEAST_SHARE) }
     }
 }
 
@@ -77,10 +82,11 @@ impl CoreWatch {
     }
 
     fn between(&self, before: &Snapshot, now: &Snapshot) -> Vec<CoreLoad> {
-        let mut own: BTreeMap<u32, u64> = BTreeMap::new();
+        // Ticks of this process per core.
+        let mut used: BTreeMap<u32, u64> = BTreeMap::new();
         for (thread, &(ticks, core)) in &now.threads {
             let earlier = before.threads.get(thread).map_or(0, |&(ticks, _)| ticks);
-            *own.entry(core).or_default() += ticks.saturating_sub(earlier);
+            *used.entry(core).or_default() += ticks.saturating_sub(earlier);
         }
         let load = |(&core, &(busy, all)): (&u32, &(u64, u64))| {
             let &(busy_before, all_before) = before.cores.get(&core)?;
@@ -89,9 +95,9 @@ impl CoreWatch {
                 return None;
             }
             let fraction = |ticks: u64| (ticks as f64 / all as f64).min(1.0);
-            let own = fraction(own.get(&core).copied().unwrap_or_default());
-            let others = (fraction(busy.saturating_sub(busy_before)) - own).max(0.0);
-            Some(CoreLoad { core: CoreId(core), own, others, hertz: self.hertz(core) })
+            let by_process = fraction(used.get(&core).copied().unwrap_or_default());
+            let others = (fraction(busy.saturating_sub(busy_before)) - by_process).max(0.0);
+            Some(CoreLoad { core: CoreId(core), own: by_process, others, hertz: self.hertz(core) })
         };
         now.cores.iter().filter_map(load).collect()
     }
@@ -128,8 +134,8 @@ pub(crate) fn parse_cores(text: &str) -> BTreeMap<u32, (u64, u64)> {
     text.lines().filter_map(core).collect()
 }
 
-/// From a thread's `stat`: user and system ticks (fields 14 and 15), and the core where it last ran (field 39). The name in
-/// brackets may contain anything.
+/// From a thread's `stat`: user and system ticks (fields 14 and 15), and the core where it last ran (field 39). The
+/// name in brackets may contain anything.
 fn parse_thread(text: &str) -> Option<(u64, u32)> {
     let fields: Vec<&str> = text.rsplit_once(')')?.1.split_whitespace().collect();
     // The first field after the name is the third.

@@ -9,8 +9,8 @@ use millstream_board::{Board, Cache, Cluster, Core, CoreId, EngineSet, Operating
 
 use crate::{CpuQuota, MachineError, parse_cpu_list, usable_cores};
 
-/// The machine at hand, restricted to the cores that this process may use (cpuset and affinity mask), and to as many of them as a quota of
-/// processor time ([`CpuQuota`]) lets work: the fastest, beginning at another one in each container.
+/// The machine at hand, restricted to the cores that this process may use (cpuset and affinity mask), and to as many of
+/// them as a quota of processor time ([`CpuQuota`]) lets work: the fastest, beginning at another one in each container.
 ///
 /// # Errors
 /// [`MachineError::NoAffinity`] or [`MachineError::NoCores`].
@@ -87,8 +87,8 @@ struct ClusterKey {
 
 /// Reads the sysfs tree at `root` (which has `devices/system/cpu` in it), restricted to `allowed` CPUs.
 ///
-/// Cores belong to one cluster if they have the same type (hybrid x86) or capacity, package and frequency domain. Of several
-/// hardware threads of one core, the first that may be used stands for it.
+/// Cores belong to one cluster if they have the same type (hybrid x86) or capacity, package and frequency domain. Of
+/// several hardware threads of one core, the first that may be used stands for it.
 ///
 /// # Errors
 /// [`MachineError::NoCores`] if there is no core that is online and allowed.
@@ -241,8 +241,8 @@ fn arm_core_type(cpu: &Path) -> Option<String> {
     Some(name.to_owned())
 }
 
-/// How fast a core is beside the fastest kind at the same frequency, for kernels that state no capacities. Rough values,
-/// which only order the clusters and seed searches; times are measured.
+/// How fast a core is beside the fastest kind at the same frequency, for kernels that state no capacities. Rough
+/// values, which only order the clusters and seed searches; times are measured.
 fn relative_speed(core_type: &str) -> f64 {
     match core_type {
         "efficiency core" => 0.6,

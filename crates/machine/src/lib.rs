@@ -1,5 +1,5 @@
-//! The computer at hand: which cores it has and this process may use, where threads run, how fast and how busy cores are, and
-//! what its power sensors show.
+//! The computer at hand: which cores it has and this process may use, where threads run, how fast and how busy cores
+//! are, and what its power sensors show.
 //!
 //! [`detect()`] describes it as a [`Board`](millstream_board::Board); [`detect_at`] reads any recorded sysfs tree.
 //!
@@ -11,8 +11,8 @@
 //! # Ok::<(), millstream_machine::MachineError>(())
 //! ```
 //!
-//! Invariants: what a board *is* stands in `millstream-board`; everything that looks at this computer or changes how its threads
-//! are scheduled is here. Systems that do not tell something (no sysfs, no sensors) are no errors: less is known then.
+//! Invariants: what a board *is* stands in `millstream-board`; everything that looks at this computer or changes how
+//! its threads are scheduled is here. Missing system information (no sysfs, no sensors) is not an error.
 
 mod affinity;
 mod clock_limit;

@@ -1,14 +1,15 @@
-/// Gives memory that this process has freed back to the system. Allocators keep what was freed for later, in pieces that other sizes do
-/// not fit; a process that lets go of something large, again and again, seems to grow. Takes up to some milliseconds. Does nothing where
-/// the system's allocator is not glibc's.
+/// Gives memory that this process has freed back to the system. Allocators keep what was freed for later, in pieces
+/// that other sizes do not fit; a process that lets go of something large, again and again, seems to grow. Takes up to
+/// some milliseconds. Does nothing where the system's allocator is not glibc's.
 pub fn release_freed_memory() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     trim();
 }
 
-/// Has all threads of this process allocate from two heaps. glibc makes up to eight for each core otherwise, and what one thread frees
-/// helps no other: a program that starts threads for every schedule holds several times what it uses. For programs to call before they
-/// start threads; does nothing where the system's allocator is not glibc's, or where `MALLOC_ARENA_MAX` says another number.
+/// Has all threads of this process allocate from two heaps. glibc makes up to eight for each core otherwise, and what
+/// one thread frees helps no other: a program that starts threads for every schedule holds several times what it uses.
+/// For programs to call before they start threads; does nothing where the system's allocator is not glibc's, or where
+/// `MALLOC_ARENA_MAX` says another number.
 pub fn share_heaps() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     if std::env::var_os("MALLOC_ARENA_MAX").is_none() {
@@ -16,8 +17,8 @@ pub fn share_heaps() {
     }
 }
 
-/// Bytes that this process has allocated and not freed, up to 4 GiB, whatever the allocator keeps beside them: what tells growth from memory
-/// that is kept for later. `None` where the system's allocator is not glibc's.
+/// Bytes that this process has allocated and not freed, up to 4 GiB, whatever the allocator keeps beside them: what
+/// tells growth from memory that is kept for later. `None` where the system's allocator is not glibc's.
 pub fn allocated_bytes() -> Option<u64> {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     return Some(allocated());

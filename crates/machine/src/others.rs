@@ -7,7 +7,8 @@ use millstream_board::CoreId;
 
 use crate::core_watch::parse_cores;
 
-/// Watches how much others than this process, all its threads included, use of some cores. A virtual machine's host counts among them.
+/// Watches how much others than this process, all its threads included, use of some cores. A virtual machine's host
+/// counts among them.
 #[derive(Debug)]
 pub struct OthersWatch {
     root: PathBuf,
@@ -20,7 +21,8 @@ pub struct OthersWatch {
 struct Ticks {
     busy: u64,
     all: u64,
-    own: u64,
+    /// Of this process, on whatever cores.
+    by_process: u64,
 }
 
 impl OthersWatch {
@@ -43,7 +45,7 @@ impl OthersWatch {
         let (before, now) = (self.begin?, self.ticks()?);
         let all = now.all.checked_sub(before.all).filter(|all| *all > 0)?;
         let busy = now.busy.saturating_sub(before.busy);
-        let others = busy.saturating_sub(now.own.saturating_sub(before.own));
+        let others = busy.saturating_sub(now.by_process.saturating_sub(before.by_process));
         Some(others as f64 / all as f64 * self.cores.len() as f64)
     }
 
@@ -55,7 +57,7 @@ impl OthersWatch {
         let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
         let field = |number: usize| fields.get(number - 3)?.parse::<u64>().ok();
         let sum = |of: fn(&(u64, u64)) -> u64| cores.iter().map(|core| of(core)).sum();
-        Some(Ticks { busy: sum(|core| core.0), all: sum(|core| core.1), own: field(14)? + field(15)? })
+        Some(Ticks { busy: sum(|core| core.0), all: sum(|core| core.1), by_process: field(14)? + field(15)? })
     }
 }
 
@@ -64,11 +66,14 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
     use super::*;
 
-    fn record(root: &Path, stat: &str, own: [u64; 2]) {
+    fn record(root: &Path, stat: &str, ticks: [u64; 2]) {
         fs::create_dir_all(root.join("proc/self")).unwrap();
         fs::write(root.join("proc/stat"), stat).unwrap();
-        fs::write(root.join("proc/self/stat"), format!("7 (a (b) c) R 1 1 1 0 -1 0 0 0 0 0 {} {} 0 0", own[0], own[1]))
-            .unwrap();
+        fs::write(
+            root.join("proc/self/stat"),
+            format!("7 (a (b) c) R 1 1 1 0 -1 0 0 0 0 0 {} {} 0 0", ticks[0], ticks[1]),
+        )
+        .unwrap();
     }
 
     #[test]

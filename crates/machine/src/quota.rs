@@ -4,8 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// A limit of processor time that holds for this process and those beside it in a container. Where they have used it up, they wait for the
-/// rest of a period, of a tenth of a second as a rule.
+/// A limit of processor time that holds for this process and those beside it in a container. Where they have used it
+/// up, they wait for the rest of a period, of a tenth of a second as a rule.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CpuQuota {
     /// How many cores' time it is: 1.5 are three seconds of processor time in two.
@@ -47,20 +47,20 @@ impl CpuQuota {
     }
 }
 
-/// The folders that may have quotas of a group, a line of `/proc/self/cgroup`, and of those around it. A container may not see its own group
-/// under the name that it has outside.
+/// The folders that may have quotas of a group, a line of `/proc/self/cgroup`, and of those around it. A container may
+/// not see its own group under the name that it has outside.
 fn folders(root: &Path, line: &str) -> Vec<PathBuf> {
     let mut fields = line.splitn(3, ':').skip(1);
     let (Some(controllers), Some(group)) = (fields.next(), fields.next()) else { return Vec::new() };
     let mounts = match controllers {
         "" => vec!["", "unified"],
-        own if own.split(',').any(|own| own == "cpu") => vec!["cpu", "cpu,cpuacct", "cpuacct,cpu"],
+        list if list.split(',').any(|name| name == "cpu") => vec!["cpu", "cpu,cpuacct", "cpuacct,cpu"],
         _ => return Vec::new(),
     };
     let group = Path::new(group.trim_start_matches('/'));
     let of_mount = |mount: &str| {
         let mount = root.join("sys/fs/cgroup").join(mount);
-        group.ancestors().map(|own| mount.join(own)).collect::<Vec<_>>()
+        group.ancestors().map(|ancestor| mount.join(ancestor)).collect::<Vec<_>>()
     };
     mounts.into_iter().flat_map(of_mount).collect()
 }

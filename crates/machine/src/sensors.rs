@@ -29,8 +29,8 @@ impl PowerSensors {
         Self::detect_at(Path::new("/sys"))
     }
 
-    /// The sensors of a recorded system tree. The cores' own powercap domains are preferred to whole packages, and powercap
-    /// to hwmon.
+    /// The sensors of a recorded system tree. The cores' own powercap domains are preferred to whole packages, and
+    /// powercap to hwmon.
     pub fn detect_at(sys: &Path) -> Option<Self> {
         let domains = powercap(&sys.join("class/powercap"));
         let of_kind = |wanted: &str| -> Vec<Sensor> {

@@ -9,7 +9,8 @@ pub fn cores_of_current_thread() -> Option<BTreeSet<CoreId>> {
     system::cores(None)
 }
 
-/// Lets the calling thread run on every core that the system gives this process, whatever it was pinned to. False if the system refuses.
+/// Lets the calling thread run on every core that the system gives this process, whatever it was pinned to. False if
+/// the system refuses.
 pub fn spread_current_thread() -> bool {
     system::set_cores(None, None)
 }

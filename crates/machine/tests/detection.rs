@@ -77,11 +77,11 @@ fn recorded_boards_are_what_detection_makes_of_them() {
         let (file, found) = (fixture(name), detect(name));
         assert_eq!(file.name(), found.name());
         let clusters = |board: &Board| -> Vec<_> {
-            let cluster = |own: &millstream_board::Cluster| {
-                let cores: Vec<u32> = own.cores.iter().map(|core| core.id.0).collect();
-                (own.label.clone(), own.core_type.clone(), own.capacity, cores)
+            let described = |cluster: &millstream_board::Cluster| {
+                let cores: Vec<u32> = cluster.cores.iter().map(|core| core.id.0).collect();
+                (cluster.label.clone(), cluster.core_type.clone(), cluster.capacity, cores)
             };
-            board.clusters().iter().map(cluster).collect()
+            board.clusters().iter().map(described).collect()
         };
         assert_eq!(clusters(&file), clusters(&found), "{name}");
     }

@@ -22,6 +22,7 @@ fn scheduling() -> (i32, u32) {
 
 /// In the process that another test starts: asks, and says how the thread is scheduled afterwards.
 #[test]
+#[ignore = "what the other tests start"]
 fn a_process_asks() {
     if std::env::var_os(ASKS).is_some() {
         let has_slices = prefer_short_slices();
@@ -30,12 +31,16 @@ fn a_process_asks() {
     }
 }
 
-/// Niceness and class of a thread that has asked, and whether it got short slices, in a process that `wrapper` starts; `None` if the
-/// system does not let it.
+/// Niceness and class of a thread that has asked, and whether it got short slices, in a process that `wrapper` starts;
+/// `None` if the system does not let it.
 fn started_by(wrapper: &[&str]) -> Option<(i32, u32, bool)> {
-    let own = std::env::current_exe().unwrap();
+    let this_test = std::env::current_exe().unwrap();
     let mut command = Command::new(wrapper[0]);
-    command.args(&wrapper[1..]).arg(own).args(["--exact", "a_process_asks", "--nocapture"]).env(ASKS, "1");
+    command
+        .args(&wrapper[1..])
+        .arg(this_test)
+        .args(["--exact", "a_process_asks", "--nocapture", "--ignored"])
+        .env(ASKS, "1");
     let output = command.output().unwrap();
     let printed = String::from_utf8(output.stdout).unwrap();
     let line = printed.lines().find_map(|line| line.strip_prefix("scheduling "))?;
@@ -71,9 +76,9 @@ fn only_cores_of_the_affinity_mask_are_detected() {
         return;
     }
     let last = *cores().last().unwrap();
-    let own = std::env::current_exe().unwrap();
+    let this_test = std::env::current_exe().unwrap();
     let mut command = Command::new("taskset");
-    command.args(["-c", &last.to_string()]).arg(own).env(DETECTS, "1");
+    command.args(["-c", &last.to_string()]).arg(this_test).env(DETECTS, "1");
     let output =
         command.args(["--exact", "only_cores_of_the_affinity_mask_are_detected", "--nocapture"]).output().unwrap();
     let printed = String::from_utf8(output.stdout).unwrap();

@@ -1,3 +1,5 @@
+//! Why operators could not be mapped.
+
 use thiserror::Error;
 
 /// Why operators could not be mapped.

@@ -1,8 +1,12 @@
 //! What stands in for the integer programs where there is no solver: nothing to start from, and bounds that need none.
 
+use millstream_schedule::execution::TaskId;
+
 use crate::bounds::{self, PathBounds};
-use crate::mapping::Budget;
-use crate::{Mapper, MappingError, MappingProblem, TaskId};
+use crate::error::MappingError;
+use crate::mapper::Mapper;
+use crate::mapper::budget::Budget;
+use crate::problem::MappingProblem;
 
 /// No program finds anything.
 pub(crate) const STARTS: &[&dyn Mapper] = &[];
@@ -21,5 +25,5 @@ pub(crate) fn bound(
     _gap: f64,
     _budget: &Budget<'_>,
 ) -> Result<Relaxed, MappingError> {
-    Ok(Relaxed { bound: bounds::quick(problem), order: None })
+    Ok(Relaxed { bound: bounds::quick_bound(problem), order: None })
 }

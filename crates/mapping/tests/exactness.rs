@@ -6,12 +6,18 @@ mod problems;
 
 use std::time::Duration;
 
+use millstream_cost::Nanoseconds;
 use millstream_mapping::{
-    Cpop, Edge, ExactMapper, Heft, LayerSwitched, Mapper, MapperLimits, MappingError, MappingProblem, Outcome,
-    SingleProcessor, TaskId,
+    BoundedMapper, Cpop, Edge, Heft, LayerSwitched, Mapper, MapperLimits, Mapping, MappingError, MappingProblem,
+    Outcome, SingleProcessor, TaskId,
 };
-use problems::{best_order, blocking_problems, brute_force, problems};
+use problems::{apart, best_order, blocking_problems, brute_force, problems};
 use proptest::prelude::*;
+
+/// A time of a processor that can run a node.
+fn some(nanoseconds: u64) -> Option<Nanoseconds> {
+    Some(Nanoseconds(nanoseconds))
+}
 
 fn mappers() -> Vec<Box<dyn Mapper>> {
     vec![
@@ -21,8 +27,20 @@ fn mappers() -> Vec<Box<dyn Mapper>> {
         Box::new(SingleProcessor),
         #[cfg(feature = "highs")]
         Box::new(millstream_mapping::CoarseIlp),
-        Box::new(ExactMapper),
+        Box::new(BoundedMapper),
     ]
+}
+
+/// What a mapper makes of a problem; `None` if it is the one that may refuse it, because no processor alone can do
+/// everything.
+fn mapped(mapper: &dyn Mapper, problem: &MappingProblem, limits: &MapperLimits<'_>) -> Option<Mapping> {
+    let fits_one =
+        problem.processors().any(|processor| problem.nodes().all(|node| problem.time(node, processor).is_some()));
+    match mapper.map(problem, limits) {
+        Ok(mapping) => Some(mapping),
+        Err(MappingError::Unsupported { .. }) if mapper.name() == SingleProcessor.name() && !fits_one => None,
+        Err(error) => panic!("{}: {error}", mapper.name()),
+    }
 }
 
 proptest! {
@@ -30,7 +48,7 @@ proptest! {
 
     #[test]
     fn the_default_is_optimal(problem in problems(8)) {
-        let mapping = ExactMapper.map(&problem, &MapperLimits::default()).unwrap();
+        let mapping = BoundedMapper.map(&problem, &MapperLimits::default()).unwrap();
         prop_assert_eq!(mapping.makespan.0, brute_force(&problem));
         prop_assert_eq!(mapping.outcome, Outcome::Optimal);
         prop_assert_eq!(mapping.lower_bound, mapping.makespan);
@@ -40,11 +58,7 @@ proptest! {
     fn every_mapping_follows_the_rules_and_no_bound_is_too_high(problem in problems(7)) {
         let best = brute_force(&problem);
         for mapper in mappers() {
-            let mapping = match mapper.map(&problem, &MapperLimits::default()) {
-                Ok(mapping) => mapping,
-                Err(MappingError::Unsupported { .. }) if mapper.name() == "single processor" => continue,
-                Err(error) => panic!("{}: {error}", mapper.name()),
-            };
+            let Some(mapping) = mapped(&*mapper, &problem, &MapperLimits::default()) else { continue };
             prop_assert!(mapping.lower_bound.0 <= best, "{}: {:?} {}", mapper.name(), mapping, best);
             prop_assert!(mapping.makespan.0 >= best, "{}", mapper.name());
             prop_assert_eq!(Some(mapping.makespan), problem.makespan(&mapping.order));
@@ -68,11 +82,10 @@ proptest! {
     fn the_default_is_optimal_with_transfers_that_block(problem in blocking_problems(5)) {
         let best = best_order(&problem);
         for mapper in mappers() {
-            if let Ok(mapping) = mapper.map(&problem, &MapperLimits::default()) {
-                prop_assert!(mapping.lower_bound.0 <= best && mapping.makespan.0 >= best, "{}: {mapping:?} {best}", mapper.name());
-            }
+            let Some(mapping) = mapped(&*mapper, &problem, &MapperLimits::default()) else { continue };
+            prop_assert!(mapping.lower_bound.0 <= best && mapping.makespan.0 >= best, "{}: {mapping:?} {best}", mapper.name());
         }
-        let mapping = ExactMapper.map(&problem, &MapperLimits::default()).unwrap();
+        let mapping = BoundedMapper.map(&problem, &MapperLimits::default()).unwrap();
         prop_assert_eq!((mapping.makespan.0, mapping.outcome), (best, Outcome::Optimal));
     }
 }
@@ -89,6 +102,16 @@ proptest! {
         prop_assert!(mapping.lower_bound.0 <= best, "{:?} {}", mapping, best);
         prop_assert_eq!(mapping.makespan.0, best);
     }
+
+    /// The program knows nothing of ends that transfers occupy: its bound holds, but what it finds need not be the
+    /// best.
+    #[test]
+    fn the_published_fine_program_bounds_problems_with_transfers_that_block(problem in blocking_problems(4)) {
+        let mapping = millstream_mapping::FineIlp.map(&problem, &MapperLimits::default()).unwrap();
+        let best = best_order(&problem);
+        prop_assert_eq!(Some(mapping.makespan), problem.makespan(&mapping.order));
+        prop_assert!(mapping.lower_bound.0 <= best && mapping.makespan.0 >= best, "{:?} {}", mapping, best);
+    }
 }
 
 proptest! {
@@ -97,12 +120,11 @@ proptest! {
     #[test]
     fn the_default_is_never_worse_than_the_classics_and_bounds_hold_on_larger_problems(problem in problems(24)) {
         let limits = MapperLimits { steps: 8_000_000, program_time: Duration::from_millis(800), ..MapperLimits::default() };
-        let ours = ExactMapper.map(&problem, &limits).unwrap();
+        let ours = BoundedMapper.map(&problem, &limits).unwrap();
         for mapper in mappers() {
-            if let Ok(mapping) = mapper.map(&problem, &limits) {
-                prop_assert!(ours.makespan <= mapping.makespan, "{}", mapper.name());
-                prop_assert!(mapping.lower_bound <= ours.makespan, "{}", mapper.name());
-            }
+            let Some(mapping) = mapped(&*mapper, &problem, &limits) else { continue };
+            prop_assert!(ours.makespan <= mapping.makespan, "{}", mapper.name());
+            prop_assert!(mapping.lower_bound <= ours.makespan, "{}", mapper.name());
         }
     }
 }
@@ -111,25 +133,25 @@ proptest! {
 fn odd_problems_are_solved_or_refused() {
     let limits = MapperLimits::default();
     let none = MappingProblem::new(Vec::new(), Vec::new(), Vec::new()).unwrap();
-    assert_eq!(ExactMapper.map(&none, &limits).unwrap().makespan.0, 0);
+    assert_eq!(BoundedMapper.map(&none, &limits).unwrap().makespan.0, 0);
     let nobody = MappingProblem::new(vec!["conv".into()], vec![vec![None, None]], Vec::new()).unwrap_err();
     assert!(nobody.to_string().contains("'conv'"), "{nobody}");
-    let backward = Edge::new(TaskId::new(1), TaskId::new(0), vec![vec![0]]);
-    let error = MappingProblem::new(vec!["a".into(), "b".into()], vec![vec![Some(1)]; 2], vec![backward]).unwrap_err();
+    let backward = Edge::new(TaskId::new(1), TaskId::new(0), apart(1, 0));
+    let error = MappingProblem::new(vec!["a".into(), "b".into()], vec![vec![some(1)]; 2], vec![backward]).unwrap_err();
     assert!(matches!(error, MappingError::Shape { .. }));
     // No processor alone can do both.
     let split =
-        MappingProblem::new(vec!["a".into(), "b".into()], vec![vec![Some(1), None], vec![None, Some(1)]], Vec::new())
+        MappingProblem::new(vec!["a".into(), "b".into()], vec![vec![some(1), None], vec![None, some(1)]], Vec::new())
             .unwrap();
     assert!(matches!(SingleProcessor.map(&split, &limits), Err(MappingError::Unsupported { .. })));
-    assert_eq!(ExactMapper.map(&split, &limits).unwrap().makespan.0, 1);
-    let instant = MappingProblem::new(vec!["a".into(), "b".into()], vec![vec![Some(0); 2]; 2], Vec::new()).unwrap();
-    assert_eq!(ExactMapper.map(&instant, &limits).unwrap().makespan.0, 0);
+    assert_eq!(BoundedMapper.map(&split, &limits).unwrap().makespan.0, 1);
+    let instant = MappingProblem::new(vec!["a".into(), "b".into()], vec![vec![some(0); 2]; 2], Vec::new()).unwrap();
+    assert_eq!(BoundedMapper.map(&instant, &limits).unwrap().makespan.0, 0);
 }
 
 #[test]
 fn infinite_times_are_refused() {
-    let endless = MappingProblem::new(vec!["a".into()], vec![vec![Some(u64::MAX)]], Vec::new()).unwrap_err();
+    let endless = MappingProblem::new(vec!["a".into()], vec![vec![some(u64::MAX)]], Vec::new()).unwrap_err();
     assert!(endless.to_string().contains("longer than a day"), "{endless}");
 }
 
@@ -137,9 +159,9 @@ fn infinite_times_are_refused() {
 fn five_thousand_nodes_in_a_chain_are_no_problem() {
     let names = (0..5000).map(|index| format!("n{index}")).collect();
     let nodes = TaskId::all(5000);
-    let link = |(from, to)| Edge::new(from, to, vec![vec![0, 5], vec![5, 0]]);
+    let link = |(from, to)| Edge::new(from, to, apart(2, 5));
     let edges = nodes.clone().zip(nodes.skip(1)).map(link).collect();
-    let times = (0..5000).map(|index| vec![Some(10), Some(9 + index % 3)]).collect();
+    let times = (0..5000).map(|index| vec![some(10), some(9 + index % 3)]).collect();
     let problem = MappingProblem::new(names, times, edges).unwrap();
     let limits = MapperLimits { steps: 20_000_000, program_time: Duration::from_secs(2), ..MapperLimits::default() };
     for mapper in mappers() {
@@ -148,29 +170,40 @@ fn five_thousand_nodes_in_a_chain_are_no_problem() {
     }
 }
 
-#[test]
-fn a_thousand_branches_keep_to_their_steps() {
-    let count = 1000;
+/// So many nodes of unlike times on three processors, of which the last can't run all: each but the first three reads
+/// one of the three before.
+fn branches(count: usize) -> MappingProblem {
     let names = (0..count).map(|index| format!("n{index}")).collect();
-    let link = vec![vec![0, 5, 5], vec![5, 0, 5], vec![5, 5, 0]];
-    let edge = |to: usize| Edge::new(TaskId::new(to - 3 + to % 2), TaskId::new(to), link.clone());
+    let edge = |to: usize| Edge::new(TaskId::new(to - 3 + to % 2), TaskId::new(to), apart(3, 5));
     let edges = (3..count).map(edge).collect();
     let time = |index: u64| {
-        vec![Some(100 + index * 37 % 91), Some(150 + index * 53 % 77), (!index.is_multiple_of(4)).then_some(200)]
+        vec![some(100 + index * 37 % 91), some(150 + index * 53 % 77), some(200).filter(|_| !index.is_multiple_of(4))]
     };
-    let problem = MappingProblem::new(names, (0..count as u64).map(time).collect(), edges).unwrap();
+    MappingProblem::new(names, (0..count as u64).map(time).collect(), edges).unwrap()
+}
+
+#[test]
+fn a_thousand_branches_keep_to_their_steps() {
+    let problem = branches(1000);
     let limits = MapperLimits { steps: 20_000_000, ..MapperLimits::default() };
-    let mapping = ExactMapper.map(&problem, &limits).unwrap();
-    assert!(mapping.lower_bound <= mapping.makespan && mapping.gap() < 0.5, "{}", mapping.gap());
+    let mapping = BoundedMapper.map(&problem, &limits).unwrap();
+    assert!(mapping.lower_bound <= mapping.makespan);
+    // 0.2 % is reached; without the solver, the bound is weaker.
+    let most = if cfg!(feature = "highs") { 0.004 } else { 0.5 };
+    assert!(mapping.gap() < most, "{}", mapping.gap());
 }
 
 #[test]
 fn a_cancelled_search_says_so() {
+    let limits = MapperLimits { steps: 4_000_000, ..MapperLimits::default() };
+    let problem = branches(1000);
     let cancelled = std::sync::atomic::AtomicBool::new(true);
-    let times = (0..40).map(|index| vec![Some(100 + index * 7 % 31), Some(120 + index * 13 % 29), Some(90)]).collect();
-    let problem = MappingProblem::new((0..40).map(|index| format!("n{index}")).collect(), times, Vec::new()).unwrap();
-    let limits = MapperLimits { cancelled: Some(&cancelled), ..MapperLimits::default() };
-    let mapping = ExactMapper.map(&problem, &limits).unwrap();
-    assert!(matches!(mapping.outcome, Outcome::Cancelled | Outcome::Optimal), "{mapping:?}");
-    assert!(mapping.lower_bound <= mapping.makespan);
+    let stopped = BoundedMapper.map(&problem, &MapperLimits { cancelled: Some(&cancelled), ..limits }).unwrap();
+    assert_eq!(stopped.outcome, Outcome::Cancelled);
+    assert!(stopped.lower_bound < stopped.makespan && Some(stopped.makespan) == problem.makespan(&stopped.order));
+
+    // Otherwise it takes all its steps.
+    let whole = BoundedMapper.map(&problem, &limits).unwrap();
+    assert_eq!(whole.outcome, Outcome::StepLimit);
+    assert!(stopped.steps < whole.steps && whole.gap() <= stopped.gap(), "{} {}", stopped.gap(), whole.gap());
 }

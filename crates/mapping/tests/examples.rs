@@ -17,7 +17,7 @@ fn beside_heft_shows_this() {
         "CPOP: done after 39 ns; no mapping takes less than 28 ns",
         "  processor 0: camera, detect, segment, fuse, plan",
         "  processor 1: lidar",
-        "exact: done after 37 ns; no mapping takes less than 37 ns",
+        "bounded: done after 37 ns; no mapping takes less than 37 ns",
         "  processor 0: camera, segment, detect",
         "  processor 1: lidar, fuse, plan",
     ];

@@ -4,6 +4,7 @@
 
 mod problems;
 
+use millstream_cost::Nanoseconds;
 use millstream_mapping::{
     Cpop, Edge, Heft, LayerSwitched, Mapper, MapperLimits, MappingProblem, ProcessorId, SingleProcessor, TaskId,
 };
@@ -19,7 +20,7 @@ fn schedule(mapper: &dyn Mapper, problem: &MappingProblem) -> (Vec<Vec<(usize, u
     (mapping.order.iter().map(started).collect(), mapping.makespan.0)
 }
 
-/// The same, nodes counted from 1 as in the paper.
+/// What a mapper makes of the published example, as [`schedule`] has it, with nodes counted from 1 as in the paper.
 fn published(mapper: &dyn Mapper) -> (Vec<Vec<(usize, u64)>>, u64) {
     let (mut nodes, makespan) = schedule(mapper, &published_example());
     nodes.iter_mut().flatten().for_each(|(node, _)| *node += 1);
@@ -30,10 +31,11 @@ fn published(mapper: &dyn Mapper) -> (Vec<Vec<(usize, u64)>>, u64) {
 fn problem(times: &[&[Option<u64>]], edges: &[(usize, usize, u64)]) -> MappingProblem {
     let processors = times[0].len();
     let names = (0..times.len()).map(|node| format!("n{node}")).collect();
-    let transfers = |time: u64| vec![vec![time; processors]; processors];
+    let transfers = |time: u64| vec![vec![Nanoseconds(time); processors]; processors];
     let edge = |&(from, to, time): &(usize, usize, u64)| Edge::new(TaskId::new(from), TaskId::new(to), transfers(time));
     let edges = edges.iter().map(edge);
-    MappingProblem::new(names, times.iter().map(|row| row.to_vec()).collect(), edges.collect()).unwrap()
+    let row = |times: &&[Option<u64>]| times.iter().map(|time| time.map(Nanoseconds)).collect();
+    MappingProblem::new(names, times.iter().map(row).collect(), edges.collect()).unwrap()
 }
 
 /// Figure 3a: nodes in the order 1 3 4 2 5 6 9 7 8 10.
@@ -44,7 +46,8 @@ fn heft_ends_the_published_example_at_80() {
     assert_eq!(published(&Heft), (expected, 80));
 }
 
-/// Figure 3b: the critical path 1 2 9 10 takes 66, 54 and 63 on the three processors, so all of it is on the second one.
+/// Figure 3b: the critical path 1 2 9 10 takes 66, 54 and 63 on the three processors, so all of it is on the second
+/// one.
 #[test]
 fn cpop_ends_the_published_example_at_86() {
     let expected = vec![
@@ -55,8 +58,8 @@ fn cpop_ends_the_published_example_at_86() {
     assert_eq!(published(&Cpop), (expected, 86));
 }
 
-/// Node 0 runs on processor 0 and node 1, which reads it, on processor 1: 4 until it is made, 2 to get there, so that processor 1
-/// has nothing to do until 6. Ranks are 14 and 8, so that node 2 comes last.
+/// Node 0 runs on processor 0 and node 1, which reads it, on processor 1: 4 until it is made, 2 to get there, so that
+/// processor 1 has nothing to do until 6. Ranks are 14 and 8, so that node 2 comes last.
 fn with_a_gap_of_6(last: u64) -> MappingProblem {
     problem(&[&[Some(4), None], &[None, Some(8)], &[None, Some(last)]], &[(0, 1, 2)])
 }
@@ -75,7 +78,7 @@ fn heft_leaves_gaps_that_are_too_short() {
 #[test]
 fn heft_counts_gaps_from_when_inputs_are_there() {
     let mut problem = with_a_gap_of_6(6);
-    problem.set_release(TaskId::new(2), ProcessorId::new(1), 1);
+    problem.set_release(TaskId::new(2), ProcessorId::new(1), Nanoseconds(1));
     assert_eq!(schedule(&Heft, &problem), (vec![vec![(0, 0)], vec![(1, 6), (2, 14)]], 20));
 }
 
@@ -86,15 +89,16 @@ fn heft_chooses_where_a_node_ends_first_rather_than_where_it_is_fast() {
     assert_eq!(schedule(&Heft, &two), (vec![vec![(0, 0)], vec![(1, 0)]], 12));
 }
 
-/// The critical path 0 1 takes 12 on processor 0 and 11 on processor 1; node 0 alone would be done sooner on processor 0.
+/// The critical path 0 1 takes 12 on processor 0 and 11 on processor 1; node 0 alone would be done sooner on
+/// processor 0.
 #[test]
 fn cpop_keeps_the_critical_path_on_the_processor_that_is_fastest_for_all_of_it() {
     let path = problem(&[&[Some(2), Some(3)], &[Some(10), Some(8)], &[Some(1), Some(2)]], &[(0, 1, 1)]);
     assert_eq!(schedule(&Cpop, &path), (vec![vec![(2, 0)], vec![(0, 0), (1, 3)]], 11));
 }
 
-/// Switching from processor 0 to 1 costs 3 and saves 6 - 1 = 5; switching back would cost 3 again and save 3 - 2 = 1 only, and then make
-/// the last node take 5 instead of 1.
+/// Switching from processor 0 to 1 costs 3 and saves 6 - 1 = 5; switching back would cost 3 again and save 3 - 2 = 1
+/// only, and then make the last node take 5 instead of 1.
 #[test]
 fn layers_switch_processors_where_that_pays() {
     let times: [&[Option<u64>]; 4] =

@@ -3,10 +3,10 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use millstream_board::{Board, Processor, ProcessorClass};
-use millstream_cost::{BlockedEnd, CostTable, Nanoseconds, ProcessorIndex, TransferModel};
+use millstream_cost::{BlockedEnd, ClassId, CostTable, Nanoseconds, TransferModel};
 use millstream_graph::Graph;
 use millstream_mapping::{
-    ExactMapper, Mapper, MapperLimits, MappingError, MappingProblem, Outcome, TaskId, map_network,
+    BoundedMapper, Mapper, MapperLimits, MappingError, MappingProblem, Outcome, TaskId, map_network,
 };
 use millstream_partition::{Subgraph, subgraphs};
 use millstream_schedule::{Assignment, Replica, Schedule, Stage};
@@ -21,27 +21,27 @@ fn table(graph: &Graph) -> CostTable {
     table_with_links(graph, None)
 }
 
-/// The same with transfers that may occupy one of their ends.
+/// The costs of [`table`], with transfers that may occupy one of their ends.
 fn table_with_links(graph: &Graph, blocks: Option<BlockedEnd>) -> CostTable {
     let classes = ["N", "D"].map(|cluster| ProcessorClass::new(cluster, 1));
     let mut table = CostTable::new(graph.operators().len(), classes);
-    let processors: Vec<ProcessorIndex> = table.processors().collect();
+    let processors: Vec<ClassId> = table.class_ids().collect();
     for id in graph.operator_ids() {
         let operator = graph.operator(id);
         let time =
             |macs_per_second: f64| operator.work.macs as f64 / macs_per_second + operator.work.bytes() as f64 / 1e10;
         if !matches!(operator.op_type.as_str(), "LRN" | "Softmax" | "LayerNormalization") {
-            table.set_time(processors[0], id.index(), Nanoseconds::from_seconds(8e-6 + time(400e9)));
+            table.set_time(processors[0], id, Nanoseconds::from_seconds(8e-6 + time(400e9)));
         }
-        table.set_time(processors[1], id.index(), Nanoseconds::from_seconds(5e-6 + time(120e9)));
+        table.set_time(processors[1], id, Nanoseconds::from_seconds(5e-6 + time(120e9)));
     }
     let link = TransferModel { latency_seconds: 5e-6, seconds_per_byte: 2e-10, blocks, ..TransferModel::default() };
     millstream_test_support::connect(&mut table, link);
     table
 }
 
-fn processors(table: &CostTable) -> [ProcessorIndex; 3] {
-    let mut all = table.processors();
+fn processors(table: &CostTable) -> [ClassId; 3] {
+    let mut all = table.class_ids();
     let (fast, slow) = (all.next().unwrap(), all.next().unwrap());
     [fast, slow, slow]
 }
@@ -74,7 +74,7 @@ fn check_subgraphs(graph: &Graph, table: &CostTable) {
     let limits = MapperLimits::default();
     for (index, subgraph) in all.iter().enumerate() {
         let problem = MappingProblem::of_subgraph(graph, subgraph, table, &processors).unwrap();
-        let mapping = ExactMapper.map(&problem, &limits).unwrap();
+        let mapping = BoundedMapper.map(&problem, &limits).unwrap();
         assert_eq!(mapping.outcome, Outcome::Optimal, "subgraph {index}");
         // The other subgraphs do not matter: a schedule of this one alone is evaluated, and one of all is validated.
         let stage = Stage { replicas: vec![replica(subgraph, &mapping.order)] };
@@ -105,8 +105,8 @@ fn a_whole_network_is_mapped_the_same_with_any_number_of_threads() {
     // As a whole it is a schedule of one stage, which is no slower than subgraph after subgraph.
     let mut order = vec![Vec::new(); 3];
     for (subgraph, part) in all.iter().zip(&mapped.subgraphs) {
-        for (all, own) in order.iter_mut().zip(&part.mapping.order) {
-            all.extend(own.iter().flat_map(|node| subgraph.nodes[node.index()].iter().copied()));
+        for (all, nodes) in order.iter_mut().zip(&part.mapping.order) {
+            all.extend(nodes.iter().flat_map(|node| subgraph.nodes[node.index()].iter().copied()));
         }
     }
     let assignments =
@@ -126,9 +126,9 @@ fn an_operator_that_nobody_supports_is_named() {
     let model = millstream_zoo::build("squeezenet").unwrap();
     let graph = model.graph();
     let mut bare = CostTable::new(graph.operators().len(), [ProcessorClass::new("N", 1)]);
-    let only = bare.processors().next().unwrap();
+    let only = bare.class_ids().next().unwrap();
     for id in graph.operator_ids().filter(|&id| graph.operator(id).op_type != "Concat") {
-        bare.set_time(only, id.index(), Nanoseconds(1000));
+        bare.set_time(only, id, Nanoseconds(1000));
     }
     let error = map_network(graph, &subgraphs(graph), &bare, &[only], &MapperLimits::default(), 1).unwrap_err();
     assert!(matches!(&error, MappingError::Unsupported { operator } if operator.starts_with("Concat")), "{error}");

@@ -1,5 +1,5 @@
-//! Ends processes of hosts with SIGKILL at random moments while frames flow through two hosts, and fails unless each frame was answered
-//! once, in order, and rightly: `soak [--kills 20] [--seed 1] [--daemons]`.
+//! Ends processes of hosts with SIGKILL at random moments while frames flow through two hosts, and fails unless each
+//! frame was answered once, in order, and rightly: `soak [--kills 20] [--seed 1] [--daemons]`.
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout, reason = "a program that fails by panicking")]
 
@@ -20,11 +20,11 @@ const HOSTS: [&str; 2] = ["a", "b"];
 fn main() {
     let arguments: Vec<String> = std::env::args().collect();
     let value = |name: &str, usual: u64| {
-        let place = arguments.iter().position(|own| own == name);
+        let place = arguments.iter().position(|argument| argument == name);
         place.map_or(usual, |place| arguments[place + 1].parse().unwrap())
     };
     let (kills, seed) = (value("--kills", 20), value("--seed", 1));
-    let ends_daemons = arguments.iter().any(|own| own == "--daemons");
+    let ends_daemons = arguments.iter().any(|argument| argument == "--daemons");
 
     let folder = tempfile::tempdir().unwrap();
     support::system(folder.path(), &HOSTS);
@@ -85,7 +85,7 @@ impl Killer {
 /// The process that a daemon has started.
 fn child_of(daemon: u32) -> Option<u32> {
     let processes =
-        fs::read_dir("/proc").unwrap().flatten().filter_map(|own| own.file_name().to_str()?.parse::<u32>().ok());
+        fs::read_dir("/proc").unwrap().flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
     let mut children = processes.filter(|id| {
         let stat = fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();
         // After the name, which may hold anything, come the state and the parent.

@@ -9,7 +9,7 @@ use millstream_distributed::{HostId, Peer};
 use crate::transport::{Incoming, Outlet, Transport};
 
 struct ChannelOutlet {
-    own: Peer,
+    from: Peer,
     others: BTreeMap<Peer, Sender<Incoming>>,
 }
 
@@ -17,7 +17,7 @@ impl Outlet for ChannelOutlet {
     fn send(&mut self, to: Peer, bytes: &[u8]) -> Result<()> {
         let other = self.others.get(&to).with_context(|| format!("there is no way to {to}"))?;
         // What goes to somebody who has ended is lost.
-        let _ = other.send(Incoming { from: self.own, bytes: bytes.to_vec() });
+        let _ = other.send(Incoming { from: self.from, bytes: bytes.to_vec() });
         Ok(())
     }
 }
@@ -29,8 +29,8 @@ pub fn transports(hosts: usize) -> (Transport, Vec<Transport>) {
     let channels: Vec<_> = peers.iter().map(|_| unbounded()).collect();
     let others: BTreeMap<Peer, Sender<Incoming>> =
         peers.iter().copied().zip(channels.iter().map(|(sender, _)| sender.clone())).collect();
-    let end = |(own, (_, inlet)): (&Peer, _)| Transport {
-        outlet: Box::new(ChannelOutlet { own: *own, others: others.clone() }),
+    let end = |(from, (_, inlet)): (&Peer, _)| Transport {
+        outlet: Box::new(ChannelOutlet { from: *from, others: others.clone() }),
         inlet,
     };
     let mut ends = peers.iter().zip(channels).map(end);

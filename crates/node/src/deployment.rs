@@ -24,8 +24,8 @@ pub struct Deployment {
     pub model: Option<String>,
     /// The schedules in the order of preference.
     pub schedules: Vec<PathBuf>,
-    /// Files of frames that are streamed, as `PATH` or `NAME=PATH` with the name of an input; frames are made up where there are none. Only the
-    /// front reads them.
+    /// Files of frames that are streamed, as `PATH` or `NAME=PATH` with the name of an input; frames are made up where
+    /// there are none. Only the front reads them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub inputs: Vec<String>,
     /// How many frames are streamed.
@@ -68,13 +68,13 @@ impl Deployment {
     /// If it can't be read, or another version wrote it.
     pub fn read(path: &Path) -> Result<Self> {
         let text = fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
-        let own: Self = serde_json::from_str(&text).with_context(|| path.display().to_string())?;
+        let deployment: Self = serde_json::from_str(&text).with_context(|| path.display().to_string())?;
         let version = env!("CARGO_PKG_VERSION");
-        if own.version != version {
+        if deployment.version != version {
             let remedy = "have the same version on all hosts";
-            bail!("{}: version {} wrote it, this is {version}; {remedy}", path.display(), own.version);
+            bail!("{}: version {} wrote it, this is {version}; {remedy}", path.display(), deployment.version);
         }
-        Ok(own)
+        Ok(deployment)
     }
 
     /// Reads all that it names and checks that it fits together.
@@ -162,8 +162,8 @@ impl LoadedDeployment {
         self.plans.iter().map(LoadedPlan::route).collect()
     }
 
-    /// How many frames are under way: one on each replica, one on each way between hosts and to and from them, and as many again; and not fewer
-    /// than one host alone would have.
+    /// How many frames are under way: one on each replica, one on each way between hosts and to and from them, and as
+    /// many again; and not fewer than one host alone would have.
     pub fn in_flight(&self) -> usize {
         let replicas = |plan: &LoadedPlan| plan.schedule.stages.iter().map(|stage| stage.replicas.len()).sum::<usize>();
         let usual = self

@@ -43,7 +43,7 @@ impl Frames {
 
     /// How much results differ from sequential inference, or what is wrong with them.
     fn check(&self, number: u64, results: Vec<FrameValue>) -> Result<f64, String> {
-        let known = |own: FrameValue| Some((*self.ids.get(&own.id)?, own.tensor));
+        let known = |value: FrameValue| Some((*self.ids.get(&value.id)?, value.tensor));
         let results: Vec<_> = results.into_iter().filter_map(known).collect();
         self.checked.check(number, &results).map_err(|error| error.to_string())
     }
@@ -56,7 +56,7 @@ impl Frames {
 pub fn run(loaded: &LoadedDeployment, frames: &Frames, transport: Transport) -> Result<Report> {
     let front = Front::new(loaded.routes(), loaded.identities.clone(), loaded.front_options())?;
     let Transport { outlet, inlet } = transport;
-    let mut own = Streaming {
+    let mut streaming = Streaming {
         loaded,
         frames,
         front,
@@ -70,31 +70,32 @@ pub fn run(loaded: &LoadedDeployment, frames: &Frames, transport: Transport) -> 
     };
 
     let count = loaded.deployment.frames;
-    while (own.answered.len() as u64) < count {
-        let now = own.now();
-        let mut actions = own.front.tick(now);
+    while (streaming.answered.len() as u64) < count {
+        let now = streaming.now();
+        let mut actions = streaming.front.tick(now);
         match inlet.recv_timeout(TICK) {
             Ok(incoming) => {
                 if let (Peer::Host(host), Ok(message)) = (incoming.from, Message::decode(&incoming.bytes)) {
-                    let now = own.now();
-                    actions.extend(own.front.receive(host, message, now));
+                    let now = streaming.now();
+                    actions.extend(streaming.front.receive(host, message, now));
                 }
             }
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => {
-                own.report.error = Some("the engine of the system has ended".to_owned());
+                streaming.report.error = Some("the engine of the system has ended".to_owned());
                 break;
             }
         }
-        own.perform(actions)?;
-        if let Some(error) = own.front.failure() {
-            own.report.error = Some(error.to_string());
+
+        streaming.perform(actions)?;
+        if let Some(error) = streaming.front.failure() {
+            streaming.report.error = Some(error.to_string());
             break;
         }
-        own.submit(count)?;
+        streaming.submit(count)?;
     }
-    own.gather(&inlet)?;
-    Ok(own.finish())
+    streaming.gather(&inlet)?;
+    Ok(streaming.finish())
 }
 
 struct Streaming<'a> {
@@ -162,13 +163,13 @@ impl Streaming<'_> {
     }
 
     fn note(&mut self, event: &FrontEvent) {
-        let name = |host: &HostId| self.loaded.identities.get(host.0).map_or("", |own| own.host.as_str());
+        let name = |host: &HostId| self.loaded.identities.get(host.0).map_or("", |identity| identity.host.as_str());
         let text = match event {
             FrontEvent::Came(host) => format!("host '{}' is there", name(host)),
             FrontEvent::Restarted(host) => format!("host '{}' was started again", name(host)),
             FrontEvent::Lost(host) => format!("host '{}' is lost", name(host)),
             FrontEvent::Streams(PlanId(plan)) => {
-                let plan = self.loaded.plans.get(*plan).map_or("", |own| own.document.configuration.as_str());
+                let plan = self.loaded.plans.get(*plan).map_or("", |plan| plan.document.configuration.as_str());
                 format!("frames go by {plan}")
             }
             FrontEvent::SendsAgain { frames, detail } => format!("{frames} frames are sent again: {detail}"),
@@ -210,27 +211,27 @@ impl Streaming<'_> {
         }
         report.stages = figures
             .iter()
-            .flat_map(|(host, own)| own.iter().map(|own| (*host, own)))
-            .filter_map(|(host, own)| stage_report(loaded, host, own))
+            .flat_map(|(host, figures)| figures.iter().map(|figures| (*host, figures)))
+            .filter_map(|(host, figures)| stage_report(loaded, host, figures))
             .collect();
-        report.stages.sort_by_key(|own| (own.plan, own.stage, own.replica));
+        report.stages.sort_by_key(|stage| (stage.plan, stage.stage, stage.replica));
         report
     }
 }
 
-fn stage_report(loaded: &LoadedDeployment, host: HostId, own: &StageFigures) -> Option<HostStageReport> {
-    let plan = loaded.plans.get(own.plan.0)?;
-    let replica = plan.schedule.stages.get(own.stage)?.replicas.get(own.replica)?;
-    let processors: Vec<String> = replica.assignments.iter().map(|own| own.processor.to_string()).collect();
+fn stage_report(loaded: &LoadedDeployment, host: HostId, figures: &StageFigures) -> Option<HostStageReport> {
+    let plan = loaded.plans.get(figures.plan.0)?;
+    let replica = plan.schedule.stages.get(figures.stage)?.replicas.get(figures.replica)?;
+    let processors: Vec<String> = replica.assignments.iter().map(|assignment| assignment.processor.to_string()).collect();
     Some(HostStageReport {
         host: loaded.identities.get(host.0)?.host.clone(),
-        plan: own.plan.0 + 1,
-        stage: own.stage + 1,
-        replica: own.replica + 1,
+        plan: figures.plan.0 + 1,
+        stage: figures.stage + 1,
+        replica: figures.replica + 1,
         processors: processors.join(" "),
-        frames: own.frames,
-        measured_seconds: own.mean_seconds,
-        predicted_seconds: plan.document.predicted.replica(own.stage, own.replica).unwrap_or_default(),
+        frames: figures.frames,
+        measured_seconds: figures.mean_seconds,
+        predicted_seconds: plan.document.predicted.replica(figures.stage, figures.replica).unwrap_or_default(),
     })
 }
 

@@ -19,7 +19,7 @@ type Prepared = (PlanId, Result<Vec<(usize, VisitStages)>, String>);
 /// A host at work.
 struct Host {
     loaded: Arc<LoadedDeployment>,
-    own: HostId,
+    id: HostId,
     side: HostSide,
     outlet: Box<dyn Outlet>,
     lines: BTreeMap<(PlanId, usize), VisitStages>,
@@ -41,12 +41,12 @@ pub fn run(loaded: LoadedDeployment, name: &str, transport: Transport) -> Result
     // Greater each time, as long as nobody sets the clock back meanwhile.
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let incarnation = u64::try_from(now.as_nanos()).unwrap_or(u64::MAX);
-    let own = HostId(place);
-    let side = HostSide::new(own, identity, incarnation, loaded.routes());
+    let id = HostId(place);
+    let side = HostSide::new(id, identity, incarnation, loaded.routes());
     let Transport { outlet, inlet } = transport;
     let host = Host {
         loaded: Arc::new(loaded),
-        own,
+        id,
         side,
         outlet,
         lines: BTreeMap::new(),
@@ -124,10 +124,10 @@ impl Host {
 
     /// Gets the stages of a plan ready beside whatever else is at work.
     fn prepare(&self, plan: PlanId) -> Result<()> {
-        let (loaded, own) = (Arc::clone(&self.loaded), self.own);
+        let (loaded, host) = (Arc::clone(&self.loaded), self.id);
         let (computed, prepared) = (self.computed.0.clone(), self.prepared.0.clone());
         let work = move || {
-            let lines = start_lines(&loaded, own, plan, &computed);
+            let lines = start_lines(&loaded, host, plan, &computed);
             drop(prepared.send((plan, lines.map_err(|error| format!("{error:#}")))));
         };
         thread::Builder::new().name("preparing".to_owned()).spawn(work).context("cannot start a thread")?;
@@ -136,8 +136,13 @@ impl Host {
 }
 
 /// The stages of all visits of a plan to a host.
-fn start_lines(loaded: &LoadedDeployment, own: HostId, id: PlanId, computed: &Sender<Computed>) -> Result<Vec<(usize, VisitStages)>> {
+fn start_lines(
+    loaded: &LoadedDeployment,
+    host: HostId,
+    id: PlanId,
+    computed: &Sender<Computed>,
+) -> Result<Vec<(usize, VisitStages)>> {
     let plan = loaded.plans.get(id.0).context("there is no such plan")?;
-    let visits = plan.parts.iter().enumerate().filter(|(_, part)| part.host() == own.0);
+    let visits = plan.parts.iter().enumerate().filter(|(_, part)| part.host() == host.0);
     visits.map(|(visit, part)| Ok((visit, VisitStages::start(loaded, (id, plan), part, computed)?))).collect()
 }

@@ -28,7 +28,8 @@ struct Arguments {
 enum Verb {
     /// Bring up the hosts of a system, stream frames through them, check every result, and end everything
     Run(RunCommand),
-    /// Measure the links of a system through the engine, with both hosts idle and busy, and print them as a system file has them
+    /// Measure the links of a system through the engine, with both hosts idle and busy, and print them as a system file
+    /// has them
     MeasureLinks(LinksCommand),
     /// Be one end of a link that is measured; `measure-links` has dora-rs start it
     #[command(hide = true)]
@@ -55,10 +56,12 @@ struct RunCommand {
     /// What `schedule --system` wrote
     #[arg(long, value_name = "FILE", default_value = "schedule.json")]
     schedule: PathBuf,
-    /// A schedule for when hosts are lost, as `schedule --system --without HOST` writes it; may be given several times, the best first
+    /// A schedule for when hosts are lost, as `schedule --system --without HOST` writes it; may be given several times,
+    /// the best first
     #[arg(long, value_name = "FILE")]
     fallback: Vec<PathBuf>,
-    /// Frames for an input: a .npy, .npz, PNG or JPEG file, or a folder of them; may be repeated. They take turns [default: made-up frames]
+    /// Frames for an input: a .npy, .npz, PNG or JPEG file, or a folder of them; may be repeated. They take turns
+    /// [default: made-up frames]
     #[arg(long = "input", value_name = "[NAME=]PATH")]
     inputs: Vec<String>,
     /// Frames to stream
@@ -181,7 +184,8 @@ fn run(command: &RunCommand) -> Result<ExitCode> {
     }
 }
 
-/// The same from any folder; what stands before an equals sign is the name of an input, unless there is a file of the whole name.
+/// The same from any folder; what stands before an equals sign is the name of an input, unless there is a file of the
+/// whole name.
 fn absolute_input(input: &str) -> Result<String> {
     let (name, path) = match input.split_once('=') {
         Some((name, path)) if !Path::new(input).exists() => (format!("{name}="), path),
@@ -201,14 +205,16 @@ fn measure(command: &LinksCommand) -> Result<()> {
     }
     println!("{}\n\nFor the system file, by what was measured while both hosts were idle:\n", links_text(&links));
     let when = millstream_api::provenance().created;
-    let documents: Vec<_> = links.iter().map(|own| own.document(&when)).collect();
+    let documents: Vec<_> = links.iter().map(|link| link.document(&when)).collect();
     println!("\"links\": {}", serde_json::to_string_pretty(&documents)?);
     Ok(())
 }
 
 fn be_meter() -> Result<()> {
     let results = std::env::var_os(METER).context("this is for dora-rs to start; use `measure-links`")?;
-    let told = dora::join().and_then(|own| meter::measure(own, Pace::default())).map_err(|error| format!("{error:#}"));
+    let told = dora::join()
+        .and_then(|transport| meter::measure(transport, Pace::default()))
+        .map_err(|error| format!("{error:#}"));
     millstream_api::files::write(&PathBuf::from(results), &serde_json::to_string(&told)?)?;
     Ok(())
 }

@@ -108,19 +108,19 @@ impl Report {
             ("measured ms", Align::Right),
             ("predicted ms", Align::Right),
         ]);
-        for own in &self.stages {
+        for stage in &self.stages {
             table.row([
-                own.host.clone(),
-                own.plan.to_string(),
-                own.stage.to_string(),
-                own.processors.clone(),
-                own.frames.to_string(),
-                milliseconds(own.measured_seconds),
-                milliseconds(own.predicted_seconds),
+                stage.host.clone(),
+                stage.plan.to_string(),
+                stage.stage.to_string(),
+                stage.processors.clone(),
+                stage.frames.to_string(),
+                milliseconds(stage.measured_seconds),
+                milliseconds(stage.predicted_seconds),
             ]);
         }
 
-        let events = self.events.iter().map(|own| format!("{:9.3} s  {}\n", own.seconds, own.text));
+        let events = self.events.iter().map(|event| format!("{:9.3} s  {}\n", event.seconds, event.text));
         let measured = self.measured_period_seconds.map_or_else(|| "-".to_owned(), rate);
         let failures = self.failures.iter().take(5).map(|(sequence, why)| format!("Frame {sequence}: {why}\n"));
         format!(

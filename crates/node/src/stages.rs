@@ -7,7 +7,7 @@ use std::thread;
 use anyhow::{Context, Result};
 use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
 use millstream_api::{EngineOptions, HostPart, Stream, Tensor};
-use millstream_distributed::{FrameTag, PlanId, StageFigures, FrameValue};
+use millstream_distributed::{FrameTag, FrameValue, PlanId, StageFigures};
 
 use crate::deployment::{LoadedDeployment, LoadedPlan, value_ids};
 
@@ -54,14 +54,14 @@ impl VisitStages {
         part: &HostPart,
         computed: &Sender<Computed>,
     ) -> Result<Self> {
-        let own = part.load(&loaded.hosts, &loaded.network, &plan.document)?;
+        let loaded_part = part.load(&loaded.hosts, &loaded.network, &plan.document)?;
         let border = Arc::new(Border {
-            inputs: value_ids(&own.inputs),
-            outputs: value_ids(&own.outputs),
+            inputs: value_ids(&loaded_part.inputs),
+            outputs: value_ids(&loaded_part.outputs),
             needed_after: value_ids(part.needed_after()),
         });
         let options = EngineOptions::default();
-        let stream = Arc::new(Stream::start_shared(&own.machine, Arc::new(own.scheduled), &options)?);
+        let stream = Arc::new(Stream::start_shared(&loaded_part.machine, Arc::new(loaded_part.scheduled), &options)?);
         let (jobs, to_submit) = unbounded::<Job>();
         // As many as may be outstanding in any engine.
         let (entered, inside) = bounded::<Inside>(EngineOptions::MOST_IN_FLIGHT);
@@ -84,14 +84,16 @@ impl VisitStages {
     pub fn figures(&self) -> Vec<StageFigures> {
         let metrics = self.stream.metrics();
         let stages = metrics.iter().enumerate();
-        let replicas = stages.flat_map(|(stage, own)| own.replicas.iter().enumerate().map(move |own| (stage, own)));
+        let replicas = stages.flat_map(|(stage, stage_metrics)| {
+            stage_metrics.replicas.iter().enumerate().map(move |replica| (stage, replica))
+        });
         replicas
-            .map(|(stage, (replica, own))| StageFigures {
+            .map(|(stage, (replica, replica_metrics))| StageFigures {
                 plan: self.plan,
                 stage: self.first_stage + stage,
                 replica,
-                frames: own.frames,
-                mean_seconds: own.mean().as_secs_f64(),
+                frames: replica_metrics.frames,
+                mean_seconds: replica_metrics.mean().as_secs_f64(),
             })
             .collect()
     }
@@ -106,7 +108,7 @@ fn submit_all(
 ) {
     for (tag, values) in jobs {
         let refuse = |reason: String| drop(failed.send(Computed { tag, outcome: Err(reason) }));
-        let mut known: HashMap<u32, Tensor> = values.into_iter().map(|own| (own.id, own.tensor)).collect();
+        let mut known: HashMap<u32, Tensor> = values.into_iter().map(|value| (value.id, value.tensor)).collect();
         let inputs: Option<Vec<Tensor>> = border.inputs.iter().map(|id| known.get(id).cloned()).collect();
         let Some(inputs) = inputs else {
             refuse("values of the frame did not come along".to_owned());
@@ -126,7 +128,7 @@ fn take_all(stream: &Stream<'_>, border: &Border, inside: &Receiver<Inside>, com
         let Some(result) = stream.recv() else { continue };
         let outcome = result.outcome.map_err(|error| error.to_string()).map(|outputs| {
             let made = border.outputs.iter().zip(outputs).map(|(&id, tensor)| FrameValue { id, tensor });
-            let is_needed = |own: &FrameValue| border.needed_after.contains(&own.id);
+            let is_needed = |value: &FrameValue| border.needed_after.contains(&value.id);
             made.filter(is_needed).chain(past).collect()
         });
         if computed.send(Computed { tag, outcome }).is_err() {

@@ -45,13 +45,16 @@ fn quick() -> Pace {
 #[test]
 fn both_directions_are_measured_idle_and_busy() {
     let directions = measured(usize::MAX, quick()).unwrap();
-    let kinds: Vec<(bool, bool)> = directions.iter().map(|own| (own.is_busy, own.sends)).collect();
+    let kinds: Vec<(bool, bool)> = directions.iter().map(|direction| (direction.is_busy, direction.sends)).collect();
     assert_eq!(kinds, [(false, true), (false, false), (true, true), (true, false)]);
-    for own in &directions {
-        assert_eq!((own.lost, own.samples.len()), (0, SIZES.len()));
-        assert!(own.samples.iter().all(|own| own.alone_seconds > 0.0 && own.among_others_seconds > 0.0), "{own:?}");
+    for direction in &directions {
+        assert_eq!((direction.lost, direction.samples.len()), (0, SIZES.len()));
+        assert!(
+            direction.samples.iter().all(|sample| sample.alone_seconds > 0.0 && sample.among_others_seconds > 0.0),
+            "{direction:?}"
+        );
         // Those alone, those behind each other, and what fills the way.
-        assert!(own.messages >= SIZES.len() * (4 + 4 + 4), "{own:?}");
+        assert!(direction.messages >= SIZES.len() * (4 + 4 + 4), "{direction:?}");
     }
 }
 
@@ -62,10 +65,10 @@ fn messages_that_are_lost_are_sent_again_and_counted() {
     let one_in = 17;
     let directions = measured(one_in, pace).unwrap();
     assert_eq!(directions.len(), 4);
-    for own in &directions {
+    for direction in &directions {
         // One in `one_in` each way.
-        assert!(own.lost >= own.messages / one_in && own.lost < own.messages, "{own:?}");
-        assert_eq!(own.samples.len(), SIZES.len());
+        assert!(direction.lost >= direction.messages / one_in && direction.lost < direction.messages, "{direction:?}");
+        assert_eq!(direction.samples.len(), SIZES.len());
     }
 }
 

@@ -25,7 +25,7 @@ fn frames_go_through_two_hosts_and_back() {
     assert!(is_right, "{report}\n{said}");
     let report: Report = serde_json::from_str(&report).unwrap();
     assert!(report.is_right() && report.checked == 40, "{report:?}");
-    assert_eq!(report.stages.iter().map(|own| own.host.as_str()).collect::<Vec<_>>(), ["a", "b"]);
+    assert_eq!(report.stages.iter().map(|stage| stage.host.as_str()).collect::<Vec<_>>(), ["a", "b"]);
 }
 
 #[test]
@@ -50,8 +50,8 @@ fn frames_of_ones_own_go_through() {
 /// A PNG file of two by two pixels, all of one grey: stored, not compressed.
 fn grey(level: u8) -> Vec<u8> {
     let rows = [0, level * 40, level * 40, 0, level * 40, level * 40];
-    let adler = rows.iter().fold((1_u32, 0_u32), |(a, b), &own| {
-        let a = (a + u32::from(own)) % 65521;
+    let adler = rows.iter().fold((1_u32, 0_u32), |(a, b), &byte| {
+        let a = (a + u32::from(byte)) % 65521;
         (a, (b + a) % 65521)
     });
     let mut data = vec![0x78, 0x01, 0x01, 6, 0, 0xF9, 0xFF];
@@ -59,8 +59,8 @@ fn grey(level: u8) -> Vec<u8> {
     data.extend((adler.1 << 16 | adler.0).to_be_bytes());
     let chunk = |kind: &[u8; 4], data: &[u8]| {
         let body = [&kind[..], data].concat();
-        let sum = body.iter().fold(u32::MAX, |sum, &own| {
-            (0..8).fold(sum ^ u32::from(own), |sum, _| (sum >> 1) ^ (0xEDB8_8320 & 0_u32.wrapping_sub(sum & 1)))
+        let sum = body.iter().fold(u32::MAX, |sum, &byte| {
+            (0..8).fold(sum ^ u32::from(byte), |sum, _| (sum >> 1) ^ (0xEDB8_8320 & 0_u32.wrapping_sub(sum & 1)))
         });
         [&(data.len() as u32).to_be_bytes()[..], &body, &(!sum).to_be_bytes()].concat()
     };

@@ -1,4 +1,5 @@
-//! Builds a network of a few convolutions, on frames of 3x32x32, and writes it to a file: small enough for the slowest of computers.
+//! Builds a network of a few convolutions, on frames of 3x32x32, and writes it to a file: small enough for the slowest
+//! of computers.
 //!
 //! `cargo run --release -p millstream-onnx --example small_network small.onnx`
 

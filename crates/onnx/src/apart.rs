@@ -7,8 +7,8 @@ use crate::names::operands;
 use crate::proto::{ModelProto, NodeProto};
 
 impl SubModel {
-    /// The same with every output that its own nodes read as well handed out by a node that does nothing else: some compilers can't give a
-    /// value away and go on with it. `None` if there is no such output.
+    /// The same with every output that its own nodes read as well handed out by a node that does nothing else: some
+    /// compilers can't give a value away and go on with it. `None` if there is no such output.
     #[must_use]
     pub fn with_outputs_apart(&self) -> Option<Self> {
         let mut proto = ModelProto::decode(self.bytes.as_slice()).ok()?;

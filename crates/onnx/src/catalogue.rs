@@ -35,18 +35,18 @@ pub fn operator_types() -> impl Iterator<Item = &'static str> {
     DEFAULT_DOMAIN.split_whitespace()
 }
 
-/// Refuses types of the default domain that neither ONNX nor the model's own functions define. Other domains are left to
-/// ONNX Runtime.
+/// Refuses types of the default domain that neither ONNX nor the model's own functions define. Other domains are left
+/// to ONNX Runtime.
 pub(crate) fn check(nodes: &[NodeProto], functions: &[Bytes]) -> Result<(), OnnxError> {
     let standard: HashSet<&str> = DEFAULT_DOMAIN.split_whitespace().collect();
-    let own: HashSet<String> = functions
+    let defined: HashSet<String> = functions
         .iter()
         .filter_map(|function| FunctionHeader::decode(function.clone()).ok())
         .filter_map(|header| header.name)
         .collect();
     for node in nodes {
         let domain = node.domain.as_deref().unwrap_or_default();
-        if is_default_domain(domain) && !standard.contains(node.op()) && !own.contains(node.op()) {
+        if is_default_domain(domain) && !standard.contains(node.op()) && !defined.contains(node.op()) {
             let operator = node.name.clone().unwrap_or_default();
             return Err(OnnxError::UnknownOperator { operator, op_type: node.op().to_owned() });
         }

@@ -6,7 +6,8 @@ use crate::Weight;
 use crate::names::{unused, value_name};
 use crate::proto::{GraphProto, NodeProto};
 
-/// Has an operator make each result that is an initializer, so that some stage returns it. Who reads the initializer goes on reading a constant.
+/// Has an operator make each result that is an initializer, so that some stage returns it. Who reads the initializer
+/// goes on reading a constant.
 pub(crate) fn make(graph: &mut GraphProto, weights: &mut BTreeMap<String, Weight>) {
     let results: Vec<String> =
         graph.output.iter().map(value_name).filter(|name| weights.contains_key(*name)).map(str::to_owned).collect();

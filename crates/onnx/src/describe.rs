@@ -20,49 +20,64 @@ pub(crate) struct Output {
     pub(crate) bytes: u64,
 }
 
+/// The kind of an operator, and how much it computes and moves as far as shapes tell that.
 pub(crate) fn describe(node: &NodeProto, inputs: &[Input], outputs: &[Output]) -> (OperatorKind, Work) {
     let kind = kind(node, inputs);
-    let sum = |constant: bool| {
-        let own = inputs.iter().filter(|input| input.is_constant == constant);
-        own.fold(0, |sum: u64, input| sum.saturating_add(input.bytes))
-    };
-    let mut work = Work {
-        macs: 0,
-        input_bytes: sum(false),
-        weight_bytes: sum(true),
-        output_bytes: outputs.iter().fold(0, |sum, output| sum.saturating_add(output.bytes)),
-        gemm: None,
+    let result = outputs.first().and_then(|output| output.shape.as_ref());
+    let gemm = gemm(&kind, node, inputs, result);
+    let read_bytes = |is_constant: bool| {
+        let read = inputs.iter().filter(|input| input.is_constant == is_constant);
+        read.fold(0, |sum: u64, input| sum.saturating_add(input.bytes))
     };
 
-    let result = outputs.first().and_then(|output| output.shape.as_ref());
-    let elements = result.map_or(0, Shape::elements);
-    match &kind {
+    let work = Work {
+        macs: macs(&kind, gemm.as_ref(), result.map_or(0, Shape::elements)),
+        input_bytes: read_bytes(false),
+        weight_bytes: read_bytes(true),
+        output_bytes: outputs.iter().fold(0, |sum, output| sum.saturating_add(output.bytes)),
+        gemm,
+    };
+    (kind, work)
+}
+
+/// The matrix product that an operator with such a result amounts to, if it is one and the shapes are known.
+fn gemm(kind: &OperatorKind, node: &NodeProto, inputs: &[Input], result: Option<&Shape>) -> Option<GemmShape> {
+    if let Some(convolution) = kind.convolution() {
+        return convolution_gemm(convolution, result?);
+    }
+    if !is_matrix_product(kind) {
+        return None;
+    }
+
+    let k = inner_dimension(node, inputs)?;
+    let m = *result?.dimensions().last()? as u64;
+    Some(GemmShape { n: result?.elements() / m.max(1), k, m })
+}
+
+fn is_matrix_product(kind: &OperatorKind) -> bool {
+    matches!(
+        kind,
         OperatorKind::FullyConnected
-        | OperatorKind::MatrixMultiplication
-        | OperatorKind::QuantizedMatrixMultiplication { .. }
-        | OperatorKind::IntegerMatrixMultiplication { .. } => {
-            let inner = inner_dimension(node, inputs);
-            if let (Some(k), Some(&m)) = (inner, result.and_then(|result| result.dimensions().last())) {
-                work.macs = elements.saturating_mul(k);
-                work.gemm = Some(GemmShape { n: elements / (m as u64).max(1), k, m: m as u64 });
-            }
-        }
-        OperatorKind::Pool(pool) => work.macs = elements.saturating_mul(product(&pool.kernel)),
+            | OperatorKind::MatrixMultiplication
+            | OperatorKind::QuantizedMatrixMultiplication { .. }
+            | OperatorKind::IntegerMatrixMultiplication { .. }
+    )
+}
+
+/// The multiply-accumulate operations of an operator whose result has so many elements. What passes over elements one
+/// by one counts as one of them per element, what only moves them as none.
+fn macs(kind: &OperatorKind, gemm: Option<&GemmShape>, elements: u64) -> u64 {
+    match kind {
+        kind if is_matrix_product(kind) => gemm.map_or(0, |gemm| elements.saturating_mul(gemm.k)),
+        OperatorKind::Pool(pool) => elements.saturating_mul(product(&pool.kernel)),
         OperatorKind::Activation
         | OperatorKind::Elementwise
         | OperatorKind::Normalization
         | OperatorKind::Softmax
         | OperatorKind::Quantization
-        | OperatorKind::DynamicQuantization => work.macs = elements,
-        kind => {
-            let gemm = kind.convolution().zip(result).and_then(|(own, result)| convolution_gemm(own, result));
-            if let Some(gemm) = gemm {
-                work.macs = gemm.n.saturating_mul(gemm.k).saturating_mul(gemm.m);
-                work.gemm = Some(gemm);
-            }
-        }
+        | OperatorKind::DynamicQuantization => elements,
+        _ => gemm.map_or(0, |gemm| gemm.n.saturating_mul(gemm.k).saturating_mul(gemm.m)),
     }
-    (kind, work)
 }
 
 fn product(sizes: &[usize]) -> u64 {
@@ -77,7 +92,8 @@ fn kind(node: &NodeProto, inputs: &[Input]) -> OperatorKind {
 
     match node.op() {
         "Conv" | "ConvInteger" if is_constant(1) => {
-            let kind = convolution(node, inputs.get(1)).map(|own| convolution_kind(node.op(), own));
+            let descriptor = convolution(node, inputs.get(1));
+            let kind = descriptor.map(|descriptor| convolution_kind(node.op(), descriptor));
             served(kind.unwrap_or(OperatorKind::Opaque))
         }
         "QLinearConv" if is_constant(3) => {
@@ -87,19 +103,19 @@ fn kind(node: &NodeProto, inputs: &[Input]) -> OperatorKind {
         "Gemm" | "MatMul" => served(OperatorKind::MatrixMultiplication),
         "MatMulInteger" => OperatorKind::IntegerMatrixMultiplication { has_weights: has_weights(0, 1) },
         "QLinearMatMul" => OperatorKind::QuantizedMatrixMultiplication { has_weights: has_weights(0, 3) },
+        "MaxPool" | "AveragePool" | "LpPool" => OperatorKind::Pool(window(node)),
+        "GlobalAveragePool" | "GlobalMaxPool" | "GlobalLpPool" | "ReduceMean" => {
+            OperatorKind::Pool(window_over_all(inputs.first()))
+        }
+        op => kind_of_name(op),
+    }
+}
+
+/// The kind of an operator whose name alone tells it.
+fn kind_of_name(op: &str) -> OperatorKind {
+    match op {
         "QuantizeLinear" | "DequantizeLinear" => OperatorKind::Quantization,
         "DynamicQuantizeLinear" => OperatorKind::DynamicQuantization,
-        "MaxPool" | "AveragePool" | "LpPool" => {
-            let kernel = node.sizes("kernel_shape").unwrap_or_default();
-            let strides = node.sizes("strides").unwrap_or_else(|| vec![1; kernel.len()]);
-            OperatorKind::Pool(Pool { kernel, strides })
-        }
-        "GlobalAveragePool" | "GlobalMaxPool" | "GlobalLpPool" | "ReduceMean" => {
-            let input = inputs.first().and_then(|input| input.shape.as_ref());
-            let kernel: Vec<usize> =
-                input.map_or(Vec::new(), |shape| shape.dimensions().iter().skip(2).copied().collect());
-            OperatorKind::Pool(Pool { strides: vec![1; kernel.len()], kernel })
-        }
         "Relu" | "LeakyRelu" | "Clip" | "Sigmoid" | "HardSigmoid" | "HardSwish" | "Tanh" | "Elu" | "Selu" | "Celu"
         | "Erf" | "Gelu" | "Mish" | "Swish" | "Softplus" | "Softsign" | "PRelu" | "ThresholdedRelu" | "Exp"
         | "Sqrt" | "Abs" | "Neg" | "Log" | "Reciprocal" | "Ceil" | "Floor" | "Round" => OperatorKind::Activation,
@@ -120,6 +136,19 @@ fn kind(node: &NodeProto, inputs: &[Input]) -> OperatorKind {
         }
         _ => OperatorKind::Opaque,
     }
+}
+
+fn window(node: &NodeProto) -> Pool {
+    let kernel = node.sizes("kernel_shape").unwrap_or_default();
+    let strides = node.sizes("strides").unwrap_or_else(|| vec![1; kernel.len()]);
+    Pool { kernel, strides }
+}
+
+/// One window over all spatial dimensions of the input.
+fn window_over_all(input: Option<&Input>) -> Pool {
+    let shape = input.and_then(|input| input.shape.as_ref());
+    let kernel: Vec<usize> = shape.map_or(Vec::new(), |shape| shape.dimensions().iter().skip(2).copied().collect());
+    Pool { strides: vec![1; kernel.len()], kernel }
 }
 
 fn convolution(node: &NodeProto, filters: Option<&Input>) -> Option<Convolution> {

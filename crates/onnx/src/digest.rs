@@ -13,11 +13,12 @@ use crate::Weight;
 use crate::header::Header;
 use crate::proto::NodeProto;
 
-/// Weights are hashed in pieces of so many bytes, on as many threads as there are cores. Another size gives other digests.
+/// Weights are hashed in pieces of so many bytes, on as many threads as there are cores. Another size gives other
+/// digests.
 const PIECE_BYTES: usize = 4 << 20;
 
-/// A SHA-256 over operators, shapes, weights, operator sets and functions, in hexadecimal. Every start of a program that runs a network
-/// waits for it.
+/// A SHA-256 over operators, shapes, weights, operator sets and functions, in hexadecimal. Every start of a program
+/// that runs a network waits for it.
 pub(crate) fn digest(
     graph: &Graph,
     nodes: &[NodeProto],

@@ -10,9 +10,10 @@ use crate::{OnnxError, ReadOptions};
 
 /// Shapes of all graph inputs; `None` for an input whose rank is not declared.
 ///
-/// The first dimension of an input, if open, is the batch. Every other open dimension needs a size from the caller, by its name or
-/// by its place, such as `input.2`, which wins; all that lack one are reported together. A name that the batch of some input has means
-/// the batch everywhere. A size for a dimension that no input has is refused: it would be a misspelt one that stays as it is.
+/// The first dimension of an input, if open, is the batch. Every other open dimension needs a size from the caller, by
+/// its name or by its place, such as `input.2`, which wins; all that lack one are reported together. A name that the
+/// batch of some input has means the batch everywhere. A size for a dimension that no input has is refused: it would be
+/// a misspelt one that stays as it is.
 pub(crate) fn fix(inputs: &[&ValueInfoProto], options: &ReadOptions) -> Result<Vec<Option<Shape>>, OnnxError> {
     check_names(inputs, options)?;
     let batches: HashSet<&str> = inputs.iter().filter_map(|input| batch_name(input)).collect();
@@ -112,8 +113,8 @@ fn batch_name(input: &ValueInfoProto) -> Option<&str> {
     own_name(first).filter(|_| !is_fixed(first))
 }
 
-/// Whether a dimension's text is a name of its own. Exporters that have none write a question mark, which would make all such
-/// dimensions one.
+/// Whether a dimension's text is a name of its own. Exporters that have none write a question mark, which would make
+/// all such dimensions one.
 fn is_name(text: &str) -> bool {
     !text.is_empty() && text != "?"
 }

@@ -40,7 +40,7 @@ pub enum OnnxError {
         op_type: String,
     },
     /// Dimensions of the inputs that the file leaves open.
-    #[error("the model leaves dimensions open: {}; fix each with --dim NAME=SIZE, or with `dimensions` from Python and C", dimensions.join(", "))]
+    #[error("the model leaves dimensions open: {}; give each a size (`dimensions` of the options)", dimensions.join(", "))]
     OpenDimensions {
         /// `name (of input 'x')`, one each.
         dimensions: Vec<String>,
@@ -90,7 +90,7 @@ pub enum OnnxError {
     },
     /// More weights than may be read.
     #[error(
-        "with weight '{weight}', the files beside the model have more than {:.1} GiB of weights; --max-weights allows more",
+        "with weight '{weight}', the files beside the model have more than {:.1} GiB of weights; allow more in the options if you trust the model",
         *limit as f64 / f64::from(1 << 30)
     )]
     WeightsTooLarge {

@@ -1,5 +1,5 @@
-//! What an operator makes of constants, for those that models compute weights with. The results are bit by bit those that a runtime
-//! computes; what is not certain to be is left to the runtime.
+//! What an operator makes of constants, for those that models compute weights with. The results are bit by bit those
+//! that a runtime computes; what is not certain to be is left to the runtime.
 
 use half::{bf16, f16};
 use millstream_graph::{DataType, Shape};
@@ -10,8 +10,8 @@ use crate::moves::{concatenate, expand, gather, slice, transpose};
 use crate::proto::NodeProto;
 use crate::types::from_onnx;
 
-/// The only output of `node`, whose inputs are all constant; `shape` is the output's, as inferred. `None` if the operator is not one
-/// of these, or the result would have more than `most_bytes`.
+/// The only output of `node`, whose inputs are all constant; `shape` is the output's, as inferred. `None` if the
+/// operator is not one of these, or the result would have more than `most_bytes`.
 pub(crate) fn evaluate(
     node: &NodeProto,
     inputs: &[Option<&Weight>],

@@ -111,8 +111,8 @@ struct ExternalFile {
     ranges: HashMap<(u64, u64), Bytes>,
 }
 
-/// Opens an ordinary file, which is inside `root` where there is one, whatever links it takes to get to it. The inner error says what
-/// it is instead.
+/// Opens an ordinary file, which is inside `root` where there is one, whatever links it takes to get to it. The inner
+/// error says what it is instead.
 fn open(path: &Path, root: Option<&Path>) -> io::Result<Result<ExternalFile, String>> {
     let real = fs::canonicalize(path)?;
     if let Some(root) = root {
@@ -132,8 +132,8 @@ fn open(path: &Path, root: Option<&Path>) -> io::Result<Result<ExternalFile, Str
 }
 
 impl ExternalFile {
-    /// How many bytes it takes to read a range, beyond what is there. Where ranges overlap so much that they have more bytes than the
-    /// file, all of it is read, and the ranges are parts of that.
+    /// How many bytes it takes to read a range, beyond what is there. Where ranges overlap so much that they have more
+    /// bytes than the file, all of it is read, and the ranges are parts of that.
     fn needed(&self, offset: u64, length: u64) -> u64 {
         let is_known = self.ranges.contains_key(&(offset, length)) || self.ranges.contains_key(&self.whole());
         match is_known {

@@ -22,9 +22,9 @@ pub(crate) struct Folded {
     pub(crate) known: HashMap<String, Knowledge>,
 }
 
-/// Infers types and shapes along the execution order. A node whose outputs follow from shapes alone becomes weights, and so does a
-/// node of constants as long as all such weights stay within `most_bytes`; other nodes of constants are set aside; results of the
-/// network always stay operators.
+/// Infers types and shapes along the execution order. A node whose outputs follow from shapes alone becomes weights,
+/// and so does a node of constants as long as all such weights stay within `most_bytes`; other nodes of constants are
+/// set aside; results of the network always stay operators.
 pub(crate) fn fold(
     ordered: Vec<NodeProto>,
     mut weights: BTreeMap<String, Weight>,

@@ -1,4 +1,5 @@
-//! How functions of a model call each other. Runtimes follow calls on their stack, which a deep enough chain of them overflows.
+//! How functions of a model call each other. Runtimes follow calls on their stack, which a deep enough chain of them
+//! overflows.
 
 use std::collections::HashMap;
 
@@ -9,7 +10,8 @@ use crate::OnnxError;
 use crate::catalogue::is_default_domain;
 use crate::proto::{AttributeProto, NodeProto};
 
-/// Calls inside each other that are let through: exporters nest a function for each level of modules, some dozens at the most.
+/// Calls inside each other that are let through: exporters nest a function for each level of modules, some dozens at
+/// the most.
 const DEEPEST: usize = 200;
 
 /// What of a function says what it is called and what it calls.
@@ -40,18 +42,19 @@ pub(crate) fn check_depth(functions: &[Bytes]) -> Result<(), OnnxError> {
         functions.iter().map(|bytes| Function::decode(bytes.clone()).map_err(malformed)).collect::<Result<_, _>>()?;
     let mut calls: HashMap<Name<'_>, Vec<Name<'_>>> = HashMap::new();
     for function in &functions {
-        let own = name(function.domain.as_deref(), function.name.as_deref(), function.overload.as_deref());
-        add_calls(&function.nodes, calls.entry(own).or_default());
+        let called = name(function.domain.as_deref(), function.name.as_deref(), function.overload.as_deref());
+        add_calls(&function.nodes, calls.entry(called).or_default());
     }
 
     // From functions that call none to those that call them.
     let mut called_by: HashMap<Name<'_>, Vec<Name<'_>>> = HashMap::new();
     let mut open: HashMap<Name<'_>, usize> = HashMap::new();
     for (caller, called) in &calls {
-        let own = called.iter().filter(|name| calls.contains_key(*name));
-        open.insert(*caller, own.clone().count());
-        own.for_each(|name| called_by.entry(*name).or_default().push(*caller));
+        let functions = called.iter().filter(|name| calls.contains_key(*name));
+        open.insert(*caller, functions.clone().count());
+        functions.for_each(|name| called_by.entry(*name).or_default().push(*caller));
     }
+
     let mut ready: Vec<(Name<'_>, usize)> =
         open.iter().filter(|(_, calls)| **calls == 0).map(|(name, _)| (*name, 1)).collect();
     let mut depths: HashMap<Name<'_>, usize> = HashMap::new();
@@ -73,6 +76,7 @@ pub(crate) fn check_depth(functions: &[Bytes]) -> Result<(), OnnxError> {
         }
         open.remove(&name);
     }
+
     match open.keys().min() {
         None => Ok(()),
         Some((_, name, _)) => Err(refused(format!("the function '{name}', which calls itself or one that does"))),

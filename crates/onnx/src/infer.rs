@@ -16,7 +16,8 @@ use crate::types::output_type;
 pub(crate) fn infer(node: &NodeProto, known: &HashMap<String, Knowledge>, opset: i64) -> Vec<Knowledge> {
     let inputs: Vec<Option<&Knowledge>> = node.input.iter().map(|name| known.get(name)).collect();
     let input_types: Vec<_> = inputs.iter().map(|input| input.and_then(|known| known.data_type)).collect();
-    // The rules index into what a damaged file may have left out, and count in 32 bits: a panic only means that nothing is known.
+    // The rules index into what a damaged file may have left out, and count in 32 bits: a panic only means that nothing
+    // is known.
     let inferred = without_panic(|| {
         let tensors = rules::outputs(node, &inputs, opset)?;
         let simple = |tensor: SymTensor| {

@@ -78,7 +78,8 @@ pub use segment::{SubModel, WeightStorage};
 pub use view::NodeView;
 pub use weight::Weight;
 
-/// The oldest operator set of the default domain that is read. ONNX Runtime promises to run those from 7 on, and runs most older ones.
+/// The oldest operator set of the default domain that is read. ONNX Runtime promises to run those from 7 on, and runs
+/// most older ones.
 pub const OLDEST_OPSET: i64 = 1;
 /// The newest operator set of the default domain that this version was written for.
 pub const NEWEST_OPSET: i64 = 26;

@@ -22,52 +22,70 @@ impl Described<'_> {
     }
 
     fn known_locality(&self, constants: ConstantTable<'_>) -> Option<Locality> {
-        let Self { node, kind, outputs, .. } = self;
-        let [output] = outputs else { return None };
+        let [output] = self.outputs else { return None };
         let rank = output.shape.as_ref()?.dimensions().len();
-        let same_place = |mixed: Vec<usize>| Some(Locality::SamePlace { mixed });
-
-        match (kind, node.op()) {
+        match (self.kind, self.node.op()) {
             (kind, _) if let Some(convolution) = kind.convolution() => self.windows(&convolution.kernel),
-            (OperatorKind::Pool(pool), "MaxPool" | "AveragePool" | "LpPool") => {
-                // Of a rounded-up average, what lies beyond the padding counts for nothing, but a tile's border might.
-                let counts_padding = node.int("count_include_pad").unwrap_or(0) != 0;
-                let is_unclear = node.int("ceil_mode").unwrap_or(0) != 0 && (counts_padding || node.op() == "LpPool");
-                if is_unclear { None } else { self.windows(&pool.kernel) }
-            }
+            (OperatorKind::Pool(pool), "MaxPool" | "AveragePool" | "LpPool") => self.pooling(&pool.kernel),
+            (_, "Resize" | "Upsample") => self.copies(constants),
+            _ => Some(Locality::SamePosition { mixed: self.mixed_dimensions(rank, constants)? }),
+        }
+    }
+
+    /// The dimensions along which a place of the output needs all places of the inputs, where it needs the same place
+    /// along all others; `None` where it does not.
+    fn mixed_dimensions(&self, rank: usize, constants: ConstantTable<'_>) -> Option<Vec<usize>> {
+        let Self { node, kind, .. } = self;
+        match (kind, node.op()) {
             (OperatorKind::Activation | OperatorKind::Elementwise, _) | (_, "Cast" | "Identity") => {
-                same_place(Vec::new()).filter(|_| self.has_stored_constants(constants))
+                self.has_stored_constants(constants).then(Vec::new)
             }
-            (_, "Dropout") if node.input.len() < 3 => same_place(Vec::new()),
-            (_, "BatchNormalization") if node.int("training_mode").unwrap_or(0) == 0 => {
-                // Before operator set 9, each place could have a scale of its own.
-                same_place(vec![1]).filter(|_| node.int("spatial").unwrap_or(1) != 0)
-            }
-            (_, "LRN") => same_place(vec![1]),
+            (_, "Dropout") if node.input.len() < 3 => Some(Vec::new()),
             (OperatorKind::Quantization, _) if node.int("block_size").unwrap_or(0) == 0 => {
                 let scales = self.inputs.get(1)?.shape.as_ref()?.elements();
-                same_place(if scales == 1 { Vec::new() } else { vec![self.dimension("axis", 1, rank)?] })
+                Some(if scales == 1 { Vec::new() } else { vec![self.dimension("axis", 1, rank)?] })
             }
-            (_, "LayerNormalization" | "RMSNormalization") => {
+            (_, "BatchNormalization" | "LRN" | "LayerNormalization" | "RMSNormalization" | "LpNormalization") => {
+                self.normalised_dimensions(rank)
+            }
+            // Before operator set 13 all dimensions from this one on.
+            (OperatorKind::Softmax, _) => Some((self.dimension("axis", 1, rank)?..rank).collect()),
+            (OperatorKind::Concat, _) if self.has_no_constant() => Some(vec![self.dimension("axis", 1, rank)?]),
+            (kind, "MatMul") if kind.has_weight_matrix() => {
+                let is_matrix = constants.rank(node.input.get(1)?) == Some(2);
+                let last = rank.checked_sub(1)?;
+                (is_matrix && self.inputs.len() == 2).then(|| vec![last])
+            }
+            _ => None,
+        }
+    }
+
+    fn normalised_dimensions(&self, rank: usize) -> Option<Vec<usize>> {
+        let node = self.node;
+        match node.op() {
+            "BatchNormalization" if node.int("training_mode").unwrap_or(0) == 0 => {
+                // Before operator set 9, each place could have a scale of its own.
+                (node.int("spatial").unwrap_or(1) != 0).then(|| vec![1])
+            }
+            "LRN" => Some(vec![1]),
+            "LayerNormalization" | "RMSNormalization" => {
                 let axis = self.dimension("axis", -1, rank)?;
                 // Scales may be those of every place, rather than of what is normalised.
                 let mut ranks = self.inputs.iter().skip(1).filter_map(|input| input.shape.as_ref());
                 let are_shared = ranks.all(|shape| shape.dimensions().len() <= rank - axis);
-                same_place((axis..rank).collect()).filter(|_| are_shared)
+                are_shared.then(|| (axis..rank).collect())
             }
-            (_, "LpNormalization") => same_place(vec![self.dimension("axis", -1, rank)?]),
-            // Before operator set 13 all dimensions from this one on.
-            (OperatorKind::Softmax, _) => same_place((self.dimension("axis", 1, rank)?..rank).collect()),
-            (OperatorKind::Concat, _) => {
-                self.has_no_constant().then(|| same_place(vec![self.dimension("axis", 1, rank)?]))?
-            }
-            (kind, "MatMul") if kind.has_weight_matrix() => {
-                let is_matrix = constants.rank(node.input.get(1)?) == Some(2);
-                same_place(vec![rank.checked_sub(1)?]).filter(|_| is_matrix && self.inputs.len() == 2)
-            }
-            (_, "Resize" | "Upsample") => self.copies(constants),
+            "LpNormalization" => Some(vec![self.dimension("axis", -1, rank)?]),
             _ => None,
         }
+    }
+
+    fn pooling(&self, kernel: &[usize]) -> Option<Locality> {
+        // Of a rounded-up average, what lies beyond the padding counts for nothing, but a tile's border might.
+        let counts_padding = self.node.int("count_include_pad").unwrap_or(0) != 0;
+        let is_rounded_up = self.node.int("ceil_mode").unwrap_or(0) != 0;
+        let is_unclear = is_rounded_up && (counts_padding || self.node.op() == "LpPool");
+        if is_unclear { None } else { self.windows(kernel) }
     }
 
     fn windows(&self, kernel: &[usize]) -> Option<Locality> {
@@ -75,7 +93,7 @@ impl Described<'_> {
         let after = self.outputs.first()?.shape.as_ref()?.dimensions();
         let is_alone = self.inputs.iter().skip(1).all(|input| input.is_constant || input.shape.is_none());
         let sliding = sliding(self.node, kernel, before, after).filter(|_| is_alone)?;
-        Some(Locality::Windows(sliding.into_iter().map(|own| own.window).collect()))
+        Some(Locality::Windows(sliding.into_iter().map(|along| along.window).collect()))
     }
 
     /// Nearest neighbours by whole factors: each place is copied so many times.
@@ -117,8 +135,8 @@ impl Described<'_> {
 
     /// Whether rows can be taken of all its constants.
     fn has_stored_constants(&self, constants: ConstantTable<'_>) -> bool {
-        let mut own = self.node.input.iter().filter(|name| constants.contains(name));
-        self.node.attribute("broadcast").is_none() && own.all(|name| constants.stored(name).is_some())
+        let mut constant_inputs = self.node.input.iter().filter(|name| constants.contains(name));
+        self.node.attribute("broadcast").is_none() && constant_inputs.all(|name| constants.stored(name).is_some())
     }
 
     fn has_no_constant(&self) -> bool {

@@ -9,7 +9,8 @@ use crate::OnnxError;
 use crate::model::{MOST_MODEL_BYTES, read_bounded};
 use crate::proto::{ModelProto, TensorProto};
 
-/// The files that the weights of an ONNX file are in, besides itself: by their paths from its folder, sorted. They are not looked at.
+/// The files that the weights of an ONNX file are in, besides itself: by their paths from its folder, sorted. They are
+/// not looked at.
 ///
 /// # Errors
 /// [`OnnxError::Io`] if the file can't be read, [`OnnxError::Malformed`] if it is no model.

@@ -20,7 +20,8 @@ pub struct Model {
     pub(crate) graph: Arc<Graph>,
     /// One per operator of the graph.
     pub(crate) nodes: Vec<NodeProto>,
-    /// Nodes whose inputs are all constant, by each output that they make. They are part of every segment that needs them.
+    /// Nodes whose inputs are all constant, by each output that they make. They are part of every segment that needs
+    /// them.
     pub(crate) constant_nodes: HashMap<String, Arc<NodeProto>>,
     pub(crate) weights: BTreeMap<String, Weight>,
     pub(crate) header: Header,
@@ -49,7 +50,8 @@ impl Model {
         &self.weights
     }
 
-    /// Identifies the model's content: a SHA-256 over operators, shapes, weights, operator sets and functions, in hexadecimal.
+    /// Identifies the model's content: a SHA-256 over operators, shapes, weights, operator sets and functions, in
+    /// hexadecimal.
     pub fn digest(&self) -> &str {
         &self.digest
     }

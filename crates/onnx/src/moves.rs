@@ -60,15 +60,15 @@ pub(crate) fn transpose(data: &Weight, order: Option<&[usize]>) -> Option<Weight
 
 /// Repeated along dimensions of size 1 and such as are missing in front.
 pub(crate) fn expand(data: &Weight, shape: &Shape) -> Option<Weight> {
-    let (own, target) = (data.shape.dimensions(), shape.dimensions());
-    let missing = target.len().checked_sub(own.len())?;
-    let strides = strides(own);
+    let (sizes, target) = (data.shape.dimensions(), shape.dimensions());
+    let missing = target.len().checked_sub(sizes.len())?;
+    let strides = strides(sizes);
     let dimension = |(place, &size): (usize, &usize)| match place.checked_sub(missing) {
-        Some(axis) if own[axis] == size => Some((size, strides[axis] as isize)),
-        Some(axis) if own[axis] != 1 => None,
+        Some(axis) if sizes[axis] == size => Some((size, strides[axis] as isize)),
+        Some(axis) if sizes[axis] != 1 => None,
         _ => Some((size, 0)),
     };
-    if own == target {
+    if sizes == target {
         return Some(data.clone());
     }
     picked(data, 0, &target.iter().enumerate().map(dimension).collect::<Option<Vec<_>>>()?)

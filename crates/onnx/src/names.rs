@@ -31,7 +31,7 @@ pub(crate) fn unused(taken: &mut HashSet<String>, wanted: &str) -> String {
 }
 
 pub(crate) fn free_names(graph: &GraphProto) -> Vec<&str> {
-    let own: HashSet<&str> = graph
+    let defined: HashSet<&str> = graph
         .input
         .iter()
         .map(value_name)
@@ -39,5 +39,5 @@ pub(crate) fn free_names(graph: &GraphProto) -> Vec<&str> {
         .chain(graph.node.iter().flat_map(|node| node.output.iter().map(String::as_str)))
         .collect();
     let read = graph.node.iter().flat_map(operands).chain(graph.output.iter().map(value_name));
-    read.filter(|name| !own.contains(name)).collect()
+    read.filter(|name| !defined.contains(name)).collect()
 }

@@ -1,4 +1,5 @@
-//! Tensors that runtimes read by themselves: in bodies of loops and branches, in functions, in attributes. They must be in the model.
+//! Tensors that runtimes read by themselves: in bodies of loops and branches, in functions, in attributes. They must be
+//! in the model.
 
 use bytes::Bytes;
 use prost::Message;
@@ -23,8 +24,8 @@ struct SparseTensor {
     indices: Option<TensorProto>,
 }
 
-/// Refuses tensors in other files that are not weights of the main graph: a runtime that gets the model as bytes would look for
-/// the files wherever the program happens to be.
+/// Refuses tensors in other files that are not weights of the main graph: a runtime that gets the model as bytes would
+/// look for the files wherever the program happens to be.
 pub(crate) fn refuse_external(graph: &GraphProto, functions: &[Bytes]) -> Result<(), OnnxError> {
     for function in functions {
         let body = FunctionBody::decode(function.clone()).map_err(|error| malformed(&error))?;

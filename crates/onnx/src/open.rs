@@ -12,8 +12,8 @@ use crate::proto::ModelProto;
 use crate::{OnnxError, read};
 
 impl Model {
-    /// Reads an ONNX file and the weight files beside it. It is called as its file is, without the extension: what stands in the file is often
-    /// the same for all that an exporter made.
+    /// Reads an ONNX file and the weight files beside it. It is called as its file is, without the extension: what
+    /// stands in the file is often the same for all that an exporter made.
     ///
     /// # Errors
     /// Any [`OnnxError`] but `UntypedValue`.

@@ -15,16 +15,17 @@ use std::collections::BTreeMap;
 pub struct ReadOptions {
     /// Size of an open first dimension of an input. Where none is open, another one than 1 is an error.
     pub batch: usize,
-    /// Sizes of open dimensions by name, or by input and position, `input.2`, which wins and is the only way for dimensions without
-    /// a name. A name that the model does not have is an error.
+    /// Sizes of open dimensions by name, or by input and position, `input.2`, which wins and is the only way for
+    /// dimensions without a name. A name that the model does not have is an error.
     pub dimensions: BTreeMap<String, usize>,
-    /// The most bytes that weights may take which the reader computes from other constants. What is beyond stays an operator that
-    /// runtimes compute when they load a segment, and can't be divided by channels.
+    /// The most bytes that weights may take which the reader computes from other constants. What is beyond stays an
+    /// operator that runtimes compute when they load a segment, and can't be divided by channels.
     pub most_folded_bytes: u64,
-    /// The most bytes that are read of files beside the model, which its weights are in. Bytes that several weights share count once.
+    /// The most bytes that are read of files beside the model, which its weights are in. Bytes that several weights
+    /// share count once.
     pub most_weight_bytes: u64,
-    /// Whether a file of weights may be a link to outside the model's folder, as caches have them that keep each file once. Only for
-    /// models that are trusted: whoever makes the link chooses a file that is read.
+    /// Whether a file of weights may be a link to outside the model's folder, as caches have them that keep each file
+    /// once. Only for models that are trusted: whoever makes the link chooses a file that is read.
     pub linked_weights: bool,
 }
 

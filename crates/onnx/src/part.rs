@@ -17,16 +17,16 @@ pub(crate) struct Part<'a> {
 }
 
 impl Model {
-    /// The nodes that make the output channels `channels` of the first operator and of the others, which follow it channel by
-    /// channel.
+    /// The nodes that make the output channels `channels` of the first operator and of the others, which follow it
+    /// channel by channel.
     pub(crate) fn part(&self, operators: &[OperatorId], channels: &Range<usize>) -> Result<Part<'_>, OnnxError> {
         let Some((&head, followers)) = operators.split_first() else {
-            return Err(self.unsupported("a part of no operator".to_owned(), ""));
+            return Err(unsupported("a part of no operator".to_owned(), ""));
         };
         let name = &self.graph.operator(head).name;
         let Some(units) = self.graph.channel_units(head) else {
             let what = format!("dividing the operator '{name}' by output channels");
-            return Err(self.unsupported(what, ": give it to one processor"));
+            return Err(unsupported(what, ": give it to one processor"));
         };
 
         let is_cut = [channels.start, channels.end].iter().any(|end| !end.is_multiple_of(units.unit));
@@ -36,12 +36,12 @@ impl Model {
                 "the part {}..{} of the {total} channels of '{name}', which come in groups of {unit},",
                 channels.start, channels.end
             );
-            return Err(self.unsupported(what, ""));
+            return Err(unsupported(what, ""));
         }
 
         if !self.graph.can_divide_together(head, followers) {
             let what = format!("dividing operators together with '{name}' that do not follow it channel by channel");
-            return Err(self.unsupported(what, ""));
+            return Err(unsupported(what, ""));
         }
 
         let mut part = Part { nodes: Vec::with_capacity(operators.len()), weights: Vec::new(), units };
@@ -69,25 +69,21 @@ impl Model {
         }
     }
 
-    fn unsupported(&self, what: String, remedy: &str) -> OnnxError {
-        OnnxError::Unsupported { what, remedy: remedy.to_owned() }
-    }
-
     fn add_node<'a>(
         &'a self,
         part: &mut Part<'a>,
-        operator: OperatorId,
+        id: OperatorId,
         is_head: bool,
         channels: &Range<usize>,
     ) -> Result<(), OnnxError> {
-        let mut node = self.nodes[operator.index()].clone();
-        let own = self.graph.operator(operator);
+        let mut node = self.nodes[id.index()].clone();
+        let operator = self.graph.operator(id);
 
-        match &own.kind {
+        match &operator.kind {
             kind if let Some(convolution) = kind.convolution() => {
                 self.divide_convolution(part, &mut node, convolution, is_head, channels)?;
             }
-            kind if kind.has_weight_matrix() => self.divide_product(part, &mut node, own.constants, channels)?,
+            kind if kind.has_weight_matrix() => self.divide_product(part, &mut node, operator.constants, channels)?,
             OperatorKind::Pool(_) if is_head => self.slice_value(part, &mut node, channels.start, channels.end),
             OperatorKind::Normalization if node.op() == "LRN" => {
                 self.divide_response_normalization(part, node, channels);
@@ -100,7 +96,7 @@ impl Model {
             }
             OperatorKind::Pool(_) => {}
             _ => {
-                let value = own.outputs.first().map(|&value| self.graph.value(value));
+                let value = operator.outputs.first().map(|&value| self.graph.value(value));
                 let rank = value.and_then(|value| value.shape.as_ref()).map_or(0, |shape| shape.dimensions().len());
                 for place in 0..node.input.len() {
                     self.slice_broadcast(part, &mut node, place, rank, part.units.axis, channels)?;
@@ -164,7 +160,7 @@ impl Model {
         let name = node.input.get(place).cloned().unwrap_or_default();
         let Some(rank) = self.constants().rank(&name).filter(|&rank| rank >= 2) else {
             let what = format!("dividing '{}', whose weights are not at hand,", node.name.clone().unwrap_or_default());
-            return Err(self.unsupported(what, ": give it to one processor"));
+            return Err(unsupported(what, ": give it to one processor"));
         };
         let flag = if is_first { "transA" } else { "transB" };
         let is_transposed = node.op() == "Gemm" && node.int(flag).unwrap_or(0) != 0;
@@ -221,7 +217,7 @@ impl Model {
             // Nobody has checked that all constants of an operator have as many channels.
             if weight.shape.dimensions().get(axis).is_none_or(|&size| size < channels.end) {
                 let what = format!("dividing '{name}', of shape {}, by {} channels", weight.shape, part.units.channels);
-                return Err(self.unsupported(what, ": the model is damaged, export it again"));
+                return Err(unsupported(what, ": the model is damaged, export it again"));
             }
             if !part.weights.iter().any(|(known, _)| *known == sliced) {
                 part.weights.push((sliced.clone(), Cow::Owned(weight.slice(axis, channels))));
@@ -232,7 +228,7 @@ impl Model {
 
         let Some((data, dequantization)) = self.constants().dequantized(name) else {
             let what = format!("dividing the computed constant '{name}' by channels");
-            return Err(self.unsupported(what, ": fold constants first"));
+            return Err(unsupported(what, ": fold constants first"));
         };
         *name = sliced.clone();
         self.slice_dequantization(part, data, dequantization, sliced, axis, channels)
@@ -268,8 +264,8 @@ impl Model {
         Ok(())
     }
 
-    /// The same for a constant that is broadcast against a value of so many dimensions; one that is the same for all channels
-    /// stays as it is.
+    /// The same for a constant that is broadcast against a value of so many dimensions; one that is the same for all
+    /// channels stays as it is.
     fn slice_broadcast<'a>(
         &'a self,
         part: &mut Part<'a>,
@@ -283,15 +279,15 @@ impl Model {
         let Some(dimensions) = self.constants().stored(name).map(|weight| weight.shape.dimensions()) else {
             return Ok(());
         };
-        let own_axis = (axis + dimensions.len()).checked_sub(rank);
-        match own_axis.and_then(|own| Some((own, *dimensions.get(own)?))) {
-            Some((own, size)) if size == part.units.channels => self.slice_input(part, node, place, own, channels),
+        let constant_axis = (axis + dimensions.len()).checked_sub(rank);
+        match constant_axis.and_then(|at| Some((at, *dimensions.get(at)?))) {
+            Some((at, size)) if size == part.units.channels => self.slice_input(part, node, place, at, channels),
             _ => Ok(()),
         }
     }
 
-    /// Puts a node before `node` that takes the channels `start..end` of its first input; of the integers, where these are
-    /// dequantised for it, so that the two remain one operator.
+    /// Puts a node before `node` that takes the channels `start..end` of its first input; of the integers, where these
+    /// are dequantised for it, so that the two remain one operator.
     fn slice_value(&self, part: &mut Part<'_>, node: &mut NodeProto, start: usize, end: usize) {
         let is_lead = |lead: &NodeProto| lead.op() == "DequantizeLinear" && lead.output.first() == node.input.first();
         let lead = part.nodes.iter().position(is_lead).map(|place| part.nodes.remove(place));
@@ -316,4 +312,8 @@ impl Model {
     fn slice(&self, part: &mut Part<'_>, value: &str, sliced: &str, start: usize, end: usize) -> NodeProto {
         self.slice_along(&mut part.weights, value, sliced, 1, start..end)
     }
+}
+
+fn unsupported(what: String, remedy: &str) -> OnnxError {
+    OnnxError::Unsupported { what, remedy: remedy.to_owned() }
 }

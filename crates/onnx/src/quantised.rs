@@ -7,8 +7,8 @@ use millstream_graph::{Convolution, OperatorKind};
 use crate::names::{operands, unused, value_name};
 use crate::proto::{GraphProto, NodeProto};
 
-/// Gives every reader of a dequantised value a `DequantizeLinear` of its own, as runtimes do before they fuse: then it belongs to
-/// one operator and never has to cross a border, while the integers before it do.
+/// Gives every reader of a dequantised value a `DequantizeLinear` of its own, as runtimes do before they fuse: then it
+/// belongs to one operator and never has to cross a border, while the integers before it do.
 pub(crate) fn separate_dequantizations(graph: &mut GraphProto) {
     let initializers: HashSet<&str> = graph.initializer.iter().filter_map(|weight| weight.name.as_deref()).collect();
     let is_of_value = |node: &NodeProto| {

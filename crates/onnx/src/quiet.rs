@@ -1,4 +1,10 @@
-//! Panics of a library that are expected and handled: they become `None`, and nothing is printed.
+//! Panics of the library `rten-shape-inference` that are expected and handled: they become `None`, and nothing is
+//! printed.
+//!
+//! The library infers shapes by rules for models that are right. On a damaged one they may insert behind the end of a
+//! shape, as for an `Unsqueeze` with the same axis twice, and their numbers of 32 bits may overflow, which panics here
+//! since release builds check arithmetic too. Whatever a rule leaves half done is dropped with the panic. None of this
+//! was reported to the library's authors.
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook};
@@ -10,8 +16,8 @@ thread_local! {
 
 static HOOK: Once = Once::new();
 
-/// What `work` returns, or `None` if it panics. The message of such a panic is not printed; those of all other threads, and of this
-/// one outside `work`, are.
+/// What `work` returns, or `None` if it panics. The message of such a panic is not printed; those of all other threads,
+/// and of this one outside `work`, are.
 pub(crate) fn without_panic<T>(work: impl FnOnce() -> T) -> Option<T> {
     HOOK.call_once(|| {
         let others = take_hook();

@@ -206,7 +206,8 @@ fn declared_values(graph: &GraphProto) -> HashMap<String, Knowledge> {
     graph.value_info.iter().chain(&graph.output).filter_map(known).collect()
 }
 
-/// The most bytes that a single value may have: more than any machine holds, and few enough for sums and products of sizes.
+/// The most bytes that a single value may have: more than any machine holds, and few enough for sums and products of
+/// sizes.
 const MOST_VALUE_BYTES: u64 = 1 << 40;
 
 /// The final graph, with types, shapes and descriptors.

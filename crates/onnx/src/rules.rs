@@ -1,5 +1,5 @@
-//! Which rule says what shape each operator makes: a table from ONNX operators to `rten-shape-inference`, with own rules where it
-//! knows fewer dimensions than ONNX.
+//! Which rule says what shape each operator makes: a table from ONNX operators to `rten-shape-inference`, with own
+//! rules where it knows fewer dimensions than ONNX.
 
 use millstream_graph::DataType;
 use rten_shape_inference::{
@@ -90,7 +90,8 @@ fn operands(node: &NodeProto, known: &[Option<&Knowledge>], opset: i64) -> Optio
     Some(inputs)
 }
 
-/// The tensor without its elements if these are too many to be followed: joining a vector to itself again and again makes any number.
+/// The tensor without its elements if these are too many to be followed: joining a vector to itself again and again
+/// makes any number.
 pub(crate) fn limited(tensor: SymTensor) -> SymTensor {
     match tensor.values().map(<[SymExpr]>::len) {
         Some(length) if length > MOST_ELEMENTS as usize => SymTensor::from_fixed_shape(&[length]),
@@ -100,8 +101,9 @@ pub(crate) fn limited(tensor: SymTensor) -> SymTensor {
 
 /// Whether the rules would take an operand that is read for its elements for something else than it is.
 ///
-/// Where it is only known to be long, they make a dimension, or an unknown element, of each element: nothing has so many dimensions, and
-/// a few bytes of a file can claim billions. And sizes that 32 bits do not hold are not what [`crate::infer`] makes of them.
+/// Where it is only known to be long, they make a dimension, or an unknown element, of each element: nothing has so
+/// many dimensions, and a few bytes of a file can claim billions. And sizes that 32 bits do not hold are not what
+/// [`crate::infer`] makes of them.
 fn misleads(node: &NodeProto, inputs: &[Option<SymTensor>]) -> bool {
     let rest = inputs.get(1..).unwrap_or_default();
     let (elements, are_sizes) = match node.op() {

@@ -39,8 +39,8 @@ pub struct SubModel {
 }
 
 impl Model {
-    /// Writes `operators`, given in the order in which they run, as a model of their own. Its inputs and outputs are the
-    /// values that cross the border of the set.
+    /// Writes `operators`, given in the order in which they run, as a model of their own. Its inputs and outputs are
+    /// the values that cross the border of the set.
     ///
     /// # Errors
     /// [`OnnxError::UntypedValue`] if a value without a known element type crosses the border, and
@@ -60,8 +60,8 @@ impl Model {
         self.assemble_sub_model(operators, nodes, weights, None, storage)
     }
 
-    /// Writes the part of some operators that makes the output channels `channels` of the first one: the others follow it
-    /// channel by channel. The inputs are whole, the output has the part's channels only.
+    /// Writes the part of some operators that makes the output channels `channels` of the first one: the others follow
+    /// it channel by channel. The inputs are whole, the output has the part's channels only.
     ///
     /// # Errors
     /// As [`Model::segment`], and [`OnnxError::Unsupported`] if the operators can't be divided there.
@@ -76,8 +76,8 @@ impl Model {
         self.assemble_sub_model(operators, part.nodes, weights, Some((part.units.axis, channels.len())), storage)
     }
 
-    /// Writes the part of some operators that makes the rows `rows` of what the last one makes: a tile of them. The inputs are whole, the
-    /// output has the tile's rows only.
+    /// Writes the part of some operators that makes the rows `rows` of what the last one makes: a tile of them. The
+    /// inputs are whole, the output has the tile's rows only.
     ///
     /// # Errors
     /// As [`Model::segment`], and [`OnnxError::Unsupported`] if the operators can't be divided there.
@@ -149,7 +149,8 @@ impl Model {
         })
     }
 
-    /// Inputs or outputs of a sub-model, with a different size in one dimension if `resized` says so, or without shapes.
+    /// Inputs or outputs of a sub-model, with a different size in one dimension if `resized` says so, or without
+    /// shapes.
     fn interface(
         &self,
         ids: &[ValueId],
@@ -173,8 +174,8 @@ impl Model {
         ids.iter().map(info).collect()
     }
 
-    /// Adds what a name stands for, if it is a constant: a weight, or the nodes that compute it, those before it first. A walk
-    /// with a stack of its own: chains of constants may be long.
+    /// Adds what a name stands for, if it is a constant: a weight, or the nodes that compute it, those before it first.
+    /// A walk with a stack of its own: chains of constants may be long.
     pub(crate) fn include_constant<'a>(
         &'a self,
         name: &'a str,

@@ -12,7 +12,8 @@ use crate::{Model, Weight};
 const SLICE_WITH_INPUTS: i64 = 10;
 
 impl Model {
-    /// A node that takes the part `range` of a value along a dimension. The weights that it reads are added to `weights`.
+    /// A node that takes the part `range` of a value along a dimension. The weights that it reads are added to
+    /// `weights`.
     pub(crate) fn slice_along(
         &self,
         weights: &mut Vec<(String, Cow<'_, Weight>)>,

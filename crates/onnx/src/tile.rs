@@ -140,11 +140,11 @@ impl Writer<'_, '_> {
         let constants = ConstantTable { weights: &self.model.weights, nodes: &self.model.constant_nodes };
         for input in &mut node.input {
             let Some(dimensions) = constants.stored(input).map(|weight| weight.shape.dimensions()) else { continue };
-            let own = (axis + dimensions.len()).checked_sub(made.len());
-            if let Some(own) =
-                own.filter(|&own| dimensions.get(own).is_some_and(|&size| size > 1 && size == made[axis]))
-            {
-                *input = self.slice(&input.clone(), own, rows.clone());
+            let constant_axis = (axis + dimensions.len()).checked_sub(made.len());
+            if let Some(constant_axis) = constant_axis.filter(|&constant_axis| {
+                dimensions.get(constant_axis).is_some_and(|&size| size > 1 && size == made[axis])
+            }) {
+                *input = self.slice(&input.clone(), constant_axis, rows.clone());
             }
         }
     }
@@ -155,7 +155,7 @@ impl Writer<'_, '_> {
         let operator = graph.operator(id);
         let kernel = match &operator.kind {
             OperatorKind::Pool(pool) => pool.kernel.as_slice(),
-            kind => kind.convolution().map_or(&[][..], |own| own.kernel.as_slice()),
+            kind => kind.convolution().map_or(&[][..], |convolution| convolution.kernel.as_slice()),
         };
         let dimensions = |value: Option<&ValueId>| {
             let shape = value.and_then(|&value| graph.value(value).shape.as_ref());
@@ -167,16 +167,16 @@ impl Writer<'_, '_> {
             return Err(OnnxError::Unsupported { what, remedy: ": export the model again".to_owned() });
         };
 
-        let own = self.region.axis().saturating_sub(2);
+        let spatial_axis = self.region.axis().saturating_sub(2);
         let mut pads: Vec<i64> = sliding.iter().map(|along| along.window.padding as i64).collect();
         let mut after: Vec<i64> = sliding.iter().map(|along| along.padding_after as i64).collect();
-        if let Some(along) = sliding.get(own) {
-            let size = before.get(own + 2).copied().unwrap_or(0) as i64;
+        if let Some(along) = sliding.get(spatial_axis) {
+            let size = before.get(spatial_axis + 2).copied().unwrap_or(0) as i64;
             let (stride, padding) = (along.window.stride as i64, along.window.padding as i64);
             let start = rows.start as i64 * stride - padding;
             let end = (rows.end as i64 - 1) * stride - padding + along.window.span as i64;
-            pads[own] = (-start).max(0);
-            after[own] = (end - size).clamp(0, along.padding_after as i64);
+            pads[spatial_axis] = (-start).max(0);
+            after[spatial_axis] = (end - size).clamp(0, along.padding_after as i64);
         }
 
         pads.extend(after);

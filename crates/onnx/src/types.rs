@@ -53,26 +53,22 @@ pub(crate) fn to_onnx(data_type: DataType) -> i32 {
 
 /// Element type of output `index` of a node whose inputs have the given types; `None` if it isn't known.
 pub(crate) fn output_type(node: &NodeProto, inputs: &[Option<DataType>], index: usize) -> Option<DataType> {
-    let input = |position: usize| inputs.get(position).copied().flatten();
-    let declared = |attribute: &str| node.int(attribute).and_then(|number| from_onnx(i32::try_from(number).ok()?));
     if !node.domain.as_deref().is_none_or(is_default_domain) {
         return None;
     }
+    if let Some(fixed) = fixed_type(node.op(), index) {
+        return Some(fixed);
+    }
 
+    let input = |position: usize| inputs.get(position).copied().flatten();
+    let declared = |attribute: &str| node.int(attribute).and_then(|number| from_onnx(i32::try_from(number).ok()?));
     match node.op() {
-        "Shape" | "Size" | "ArgMax" | "ArgMin" | "NonZero" | "NonMaxSuppression" => Some(DataType::I64),
         "Cast" | "BitCast" => declared("to"),
-        "Equal" | "Greater" | "GreaterOrEqual" | "Less" | "LessOrEqual" | "And" | "Or" | "Xor" | "Not" | "IsNaN"
-        | "IsInf" | "RegexFullMatch" | "OptionalHasElement" => Some(DataType::Bool),
-        "TopK" | "MaxPool" | "Unique" if index > 0 => Some(DataType::I64),
-        "Dropout" if index > 0 => Some(DataType::Bool),
         "Where" | "CastLike" => input(1),
         "OneHot" => input(2),
         "QuantizeLinear" => declared("output_dtype").or_else(|| input(2)).or(Some(DataType::U8)),
         "DequantizeLinear" => declared("output_dtype").or_else(|| input(1)),
-        "DynamicQuantizeLinear" => Some(if index == 1 { DataType::F32 } else { DataType::U8 }),
         "QLinearConv" | "QLinearMatMul" => input(7),
-        "ConvInteger" | "MatMulInteger" => Some(DataType::I32),
         "ConstantOfShape" => match node.attribute("value") {
             None => Some(DataType::F32),
             Some(value) => from_onnx(value.t.as_ref()?.data_type?),
@@ -87,17 +83,30 @@ pub(crate) fn output_type(node: &NodeProto, inputs: &[Option<DataType>], index: 
             None => Some(DataType::F32),
             Some(_) => declared("output_datatype"),
         },
-        "SequenceLength" => Some(DataType::I64),
-        "ImageDecoder" => Some(DataType::U8),
-        "TfIdfVectorizer" => Some(DataType::F32),
-        "StringNormalizer" => Some(DataType::String),
         op if LIKE_FIRST_INPUT.split_whitespace().any(|like| like == op) => input(0),
         _ => None,
     }
 }
 
-/// Operators of the default domain all of whose outputs have the type of the first input, as far as the lines above do not say
-/// otherwise.
+/// The type of output `index` where neither the inputs nor attributes matter.
+fn fixed_type(op: &str, index: usize) -> Option<DataType> {
+    Some(match op {
+        "Shape" | "Size" | "ArgMax" | "ArgMin" | "NonZero" | "NonMaxSuppression" | "SequenceLength" => DataType::I64,
+        "TopK" | "MaxPool" | "Unique" if index > 0 => DataType::I64,
+        "ConvInteger" | "MatMulInteger" => DataType::I32,
+        "DynamicQuantizeLinear" if index == 1 => DataType::F32,
+        "DynamicQuantizeLinear" | "ImageDecoder" => DataType::U8,
+        "Equal" | "Greater" | "GreaterOrEqual" | "Less" | "LessOrEqual" | "And" | "Or" | "Xor" | "Not" | "IsNaN"
+        | "IsInf" | "RegexFullMatch" | "OptionalHasElement" => DataType::Bool,
+        "Dropout" if index > 0 => DataType::Bool,
+        "TfIdfVectorizer" => DataType::F32,
+        "StringNormalizer" => DataType::String,
+        _ => return None,
+    })
+}
+
+/// Operators of the default domain all of whose outputs have the type of the first input, as far as the lines above do
+/// not say otherwise.
 const LIKE_FIRST_INPUT: &str = "Abs Acos Acosh Add AffineGrid Asin Asinh Atan Atanh Attention AveragePool BatchNormalization \
     BitShift BitwiseAnd BitwiseNot BitwiseOr BitwiseXor Ceil Celu CenterCropPad Clip Col2Im Compress Concat Conv ConvTranspose \
     Cos Cosh CumProd CumSum DFT DeformConv DepthToSpace Det Div Dropout Einsum Elu Erf Exp Expand Flatten Floor GRU Gather \

@@ -72,19 +72,19 @@ pub(crate) struct Sliding {
     pub(crate) padding_after: usize,
 }
 
-/// How a node's window slides along each spatial dimension of an input, to make an output of these dimensions. `None` if the two do not go
-/// together.
+/// How a node's window slides along each spatial dimension of an input, to make an output of these dimensions. `None`
+/// if the two do not go together.
 pub(crate) fn sliding(node: &NodeProto, kernel: &[usize], before: &[usize], after: &[usize]) -> Option<Vec<Sliding>> {
-    let own = Window::of(node, kernel)?;
+    let declared = Window::of(node, kernel)?;
     let (before, after) = (before.get(2..)?, after.get(2..)?);
     if before.len() != kernel.len() || after.len() != kernel.len() || node.text("auto_pad").is_some_and(is_unknown) {
         return None;
     }
     let along = |axis: usize| {
-        let (span, stride) = (own.span(axis)?, i64::try_from(own.strides[axis]).ok()?);
+        let (span, stride) = (declared.span(axis)?, i64::try_from(declared.strides[axis]).ok()?);
         let (size, made) = (i64::try_from(before[axis]).ok()?, i64::try_from(after[axis]).ok()?);
-        let (begin, end) = match own.is_same {
-            false => own.pads[axis],
+        let (begin, end) = match declared.is_same {
+            false => declared.pads[axis],
             true => {
                 let missing = made.checked_sub(1)?.checked_mul(stride)?.checked_add(span)?.checked_sub(size)?.max(0);
                 let less = missing / 2;

@@ -1,3 +1,5 @@
+//! Blocks: the operators that no cut separates, and ranges of them.
+
 use std::fmt;
 use std::ops::Range;
 
@@ -10,17 +12,18 @@ pub struct Block {
     pub operators: Vec<OperatorId>,
 }
 
-/// The place of a block in its [`Chain`](crate::Chain), counted from 0. As the end of a range it may be the number of all blocks.
+/// The position of a block in its [`Chain`](crate::Chain), counted from 0. As the end of a range it may be the number
+/// of all blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BlockId(usize);
 
 impl BlockId {
-    /// The block at this place.
+    /// The block at this position.
     pub const fn new(index: usize) -> Self {
         Self(index)
     }
 
-    /// Its place.
+    /// Its position.
     pub const fn index(self) -> usize {
         self.0
     }
@@ -71,15 +74,15 @@ impl BlockRange {
         self.start.0 == 0
     }
 
-    /// Places of the blocks, for what is kept by place.
+    /// Positions of the blocks, for what is kept by position.
     pub const fn indices(self) -> Range<usize> {
         self.start.0..self.end.0
     }
 }
 
 impl From<Range<usize>> for BlockRange {
-    fn from(places: Range<usize>) -> Self {
-        Self { start: BlockId(places.start), end: BlockId(places.end) }
+    fn from(positions: Range<usize>) -> Self {
+        Self { start: BlockId(positions.start), end: BlockId(positions.end) }
     }
 }
 

@@ -1,3 +1,5 @@
+//! How many bytes a stage receives from the stages before it.
+
 use millstream_graph::Graph;
 
 use crate::{Block, BlockRange};
@@ -7,28 +9,39 @@ use crate::{Block, BlockRange};
 #[derive(Debug, Clone)]
 pub struct InputBytes {
     blocks: usize,
-    /// Row `start`, column `end - 1`.
+    /// By the first block of a range and its last one, row by row.
     bytes: Vec<u64>,
 }
 
 impl InputBytes {
     pub(crate) fn new(graph: &Graph, blocks: &[Block]) -> Self {
-        let count = blocks.len();
-        let mut place = vec![0; graph.operators().len()];
+        let mut table = Self { blocks: blocks.len(), bytes: vec![0; blocks.len() * blocks.len()] };
+        table.add_last_blocks(graph, blocks);
+        // Up to here each entry has what the last block of its range is the first one to read.
+        for start in 0..blocks.len() {
+            for end in start + 1..blocks.len() {
+                table.bytes[start * blocks.len() + end] += table.bytes[start * blocks.len() + end - 1];
+            }
+        }
+        table
+    }
+
+    /// Adds to each range what its last block reads of earlier ranges and no earlier block of the range does.
+    fn add_last_blocks(&mut self, graph: &Graph, blocks: &[Block]) {
+        let mut block_of = vec![0; graph.operators().len()];
         for (index, block) in blocks.iter().enumerate() {
             for operator in &block.operators {
-                place[operator.index()] = index;
+                block_of[operator.index()] = index;
             }
         }
 
-        // Per block, the values from earlier blocks that it reads: (producer's block, previous reading block, bytes).
-        let mut table = Self { blocks: count, bytes: vec![0; count * count] };
+        // Of each value, the last block so far that reads it.
         let mut last_read: Vec<Option<usize>> = vec![None; graph.values().len()];
         for (index, block) in blocks.iter().enumerate() {
             for &operator in &block.operators {
                 for &value in &graph.operator(operator).inputs {
                     let Some(producer) = graph.producer(value) else { continue };
-                    let made = place[producer.index()];
+                    let made = block_of[producer.index()];
                     if made == index || last_read[value.index()] == Some(index) {
                         continue;
                     }
@@ -37,17 +50,11 @@ impl InputBytes {
                     last_read[value.index()] = Some(index);
                     let bytes = graph.value(value).bytes().unwrap_or(0);
                     for start in earliest_start..=index {
-                        table.bytes[start * count + index] += bytes;
+                        self.bytes[start * self.blocks + index] += bytes;
                     }
                 }
             }
         }
-        for start in 0..count {
-            for end in start + 1..count {
-                table.bytes[start * count + end] += table.bytes[start * count + end - 1];
-            }
-        }
-        table
     }
 
     /// Bytes that the stage of these blocks receives; 0 for an empty range.

@@ -1,3 +1,5 @@
+//! A network as a sequence of blocks.
+
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
@@ -6,11 +8,11 @@ use petgraph::unionfind::UnionFind;
 
 use crate::{Block, BlockRange, InputBytes, merge};
 
-/// More places where a network could be cut are of no use: with parts this small, no stage is much longer than it has to be.
+/// More cuts of a network are of no use: with parts this small, no stage is much longer than it has to be.
 const MOST_BLOCKS: usize = 300;
 
-/// A network as a sequence of blocks; stages are contiguous ranges of it. Of networks with many small operators, neighbours are joined to
-/// 300 blocks of about equal work.
+/// A network as a sequence of blocks; stages are contiguous ranges of it. Of networks with many small operators,
+/// neighbours are joined to 300 blocks of about equal work.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Chain {
     blocks: Vec<Block>,
@@ -59,8 +61,8 @@ impl Chain {
         (self.operators(range) == operators).then_some(range)
     }
 
-    /// If there are more blocks than this, joins neighbours: the work of the network is divided into so many parts of equal size, and blocks
-    /// that begin in the same part are one.
+    /// If there are more blocks than this, joins neighbours: the work of the network is divided into so many parts of
+    /// equal size, and blocks that begin in the same part are one.
     fn join_small(&mut self, graph: &Graph, most: usize) {
         if self.blocks.len() <= most {
             return;
@@ -70,6 +72,7 @@ impl Chain {
             |id: &OperatorId| graph.operator(*id).work.macs.saturating_add(graph.operator(*id).work.bytes()).max(1);
         let work = |block: &Block| block.operators.iter().map(work).fold(0, u64::saturating_add);
         let total = self.blocks.iter().map(work).fold(0, u64::saturating_add);
+
         let (mut done, mut part_before) = (0_u64, None);
         let mut joined: Vec<Block> = Vec::with_capacity(most);
         for block in self.blocks.drain(..) {
@@ -88,11 +91,12 @@ impl Chain {
 /// Orders groups topologically, earliest first member first.
 pub(crate) fn order_groups(graph: &Graph, group_of: &[usize]) -> Vec<Block> {
     let mut members: BTreeMap<usize, Vec<OperatorId>> = BTreeMap::new();
-    let mut first_place = BTreeMap::new();
-    for (place, &id) in graph.order().iter().enumerate() {
+    let mut first_position = BTreeMap::new();
+    for (position, &id) in graph.order().iter().enumerate() {
         members.entry(group_of[id.index()]).or_default().push(id);
-        first_place.entry(group_of[id.index()]).or_insert(place);
+        first_position.entry(group_of[id.index()]).or_insert(position);
     }
+
     let mut waiting_for: BTreeMap<usize, usize> = members.keys().map(|&group| (group, 0)).collect();
     let edges = || {
         let edges = graph.dependencies().edge_indices().filter_map(|edge| graph.dependencies().edge_endpoints(edge));
@@ -106,7 +110,7 @@ pub(crate) fn order_groups(graph: &Graph, group_of: &[usize]) -> Vec<Block> {
 
     let ready = waiting_for.iter().filter(|&(_, &count)| count == 0);
     let mut ready: BinaryHeap<Reverse<(usize, usize)>> =
-        ready.map(|(group, _)| Reverse((first_place[group], *group))).collect();
+        ready.map(|(group, _)| Reverse((first_position[group], *group))).collect();
     let mut blocks = Vec::with_capacity(members.len());
     while let Some(Reverse((_, group))) = ready.pop() {
         blocks.push(Block { operators: contiguous(graph, members.remove(&group).unwrap_or_default()) });
@@ -114,22 +118,23 @@ pub(crate) fn order_groups(graph: &Graph, group_of: &[usize]) -> Vec<Block> {
             let waiting = waiting_for.entry(successor).or_default();
             *waiting -= 1;
             if *waiting == 0 {
-                ready.push(Reverse((first_place[&successor], successor)));
+                ready.push(Reverse((first_position[&successor], successor)));
             }
         }
     }
     blocks
 }
 
-/// The same operators in an order in which those that are one quantised operator follow each other, so that they can be divided
-/// together; as they are where that can't be.
+/// The same operators in an order in which those that are one quantised operator follow each other, so that they can be
+/// divided together; as they are where that can't be.
 fn contiguous(graph: &Graph, operators: Vec<OperatorId>) -> Vec<OperatorId> {
-    let places: BTreeMap<OperatorId, usize> = operators.iter().enumerate().map(|(place, &id)| (id, place)).collect();
+    let positions: BTreeMap<OperatorId, usize> =
+        operators.iter().enumerate().map(|(position, &id)| (id, position)).collect();
     let mut atoms = UnionFind::<usize>::new(operators.len());
     let mut edges: Vec<(usize, usize)> = Vec::new();
     for (to, &id) in operators.iter().enumerate() {
         for producer in graph.producers(id) {
-            let Some(&from) = places.get(&producer) else { continue };
+            let Some(&from) = positions.get(&producer) else { continue };
             edges.push((from, to));
             if graph.is_one_quantised_operator(producer, id) {
                 atoms.union(from, to);
@@ -137,7 +142,7 @@ fn contiguous(graph: &Graph, operators: Vec<OperatorId>) -> Vec<OperatorId> {
         }
     }
     let atom_of = atoms.into_labeling();
-    if atom_of.iter().enumerate().all(|(place, &atom)| place == atom) {
+    if atom_of.iter().enumerate().all(|(position, &atom)| position == atom) {
         return operators;
     }
 
@@ -148,18 +153,18 @@ fn contiguous(graph: &Graph, operators: Vec<OperatorId>) -> Vec<OperatorId> {
         *waiting_for.entry(*to).or_default() += 1;
     }
 
-    let first_place = |atom: usize| atom_of.iter().position(|&own| own == atom);
+    let first_position = |atom: usize| atom_of.iter().position(|&other| other == atom);
     let ready = waiting_for.iter().filter(|&(_, &count)| count == 0).map(|(&atom, _)| atom);
     let mut ready: BinaryHeap<Reverse<(Option<usize>, usize)>> =
-        ready.map(|atom| Reverse((first_place(atom), atom))).collect();
+        ready.map(|atom| Reverse((first_position(atom), atom))).collect();
     let mut ordered = Vec::with_capacity(operators.len());
     while let Some(Reverse((_, atom))) = ready.pop() {
-        ordered.extend((0..operators.len()).filter(|&place| atom_of[place] == atom).map(|place| operators[place]));
+        ordered.extend((0..operators.len()).filter(|&index| atom_of[index] == atom).map(|index| operators[index]));
         for &(_, to) in between.iter().filter(|(from, _)| *from == atom) {
             let waiting = waiting_for.entry(to).or_default();
             *waiting -= 1;
             if *waiting == 0 {
-                ready.push(Reverse((first_place(to), to)));
+                ready.push(Reverse((first_position(to), to)));
             }
         }
     }

@@ -1,11 +1,13 @@
+//! A network as one subgraph.
+
 use std::collections::BTreeSet;
 
 use millstream_graph::Graph;
 
 use crate::{Subgraph, subgraphs};
 
-/// A whole network as one subgraph, for methods that map it at once: its nodes are the merged operators of [`subgraphs`], in an order in
-/// which they can run.
+/// A whole network as one subgraph, for methods that map it at once: its nodes are the merged operators of
+/// [`subgraphs`], in an order in which they can run.
 ///
 /// ```
 /// let model = millstream_zoo::build("googlenet")?;

@@ -1,9 +1,9 @@
 //! Where a network may be cut.
 //!
-//! Some operators belong together: a runtime fuses a convolution with the normalisation, activation or residual addition
-//! that follows it, and cutting between them would only cost. [`Chain::of`] merges those, puts the merged operators into one
-//! linear order, and joins neighbours between which no cut is possible. A pipeline stage is then a contiguous range of the
-//! chain's [`Block`]s. Cuts may go through branches: every value that is still needed crosses.
+//! Some operators belong together: a runtime fuses a convolution with the normalisation, activation or residual
+//! addition that follows it, and cutting between them would only cost. [`Chain::of`] merges those, puts the merged
+//! operators into one linear order, and joins neighbours between which no cut is possible. A pipeline stage is then a
+//! contiguous range of the chain's [`Block`]s. Cuts may go through branches: every value that is still needed crosses.
 //!
 //! ```
 //! use millstream_partition::Chain;
@@ -34,4 +34,4 @@ pub use chain::Chain;
 pub use into_subgraphs::subgraphs;
 pub use joined::joined;
 pub use merged::reachability;
-pub use subgraph::Subgraph;
+pub use subgraph::{Subgraph, SubgraphId};

@@ -12,21 +12,21 @@ use petgraph::unionfind::UnionFind;
 pub(crate) enum Followers {
     /// What runtimes fuse or what costs nothing.
     Fused,
-    /// Pooling as well: it is no place to divide work at.
+    /// Pooling as well: work is not divided there.
     WithPooling,
 }
 
-/// Assigns every operator to a group; members of a group have equal representatives.
+/// Of each operator, by its index, a number of its group: operators that belong together have the same one.
 ///
-/// An operator joins the producer of its input if nobody else reads what that makes and the operator is one that runtimes
-/// fuse or that costs nothing. A quantisation joins the operator before it, and a dequantisation the one behind it, whoever else
-/// reads their values: apart they would give other results. Who makes a value of unknown type and who reads it are one: nothing can start or
-/// end at such a value.
+/// An operator joins the producer of its input if nobody else reads what that makes and the operator is one that
+/// runtimes fuse or that costs nothing. A quantisation joins the operator before it, and a dequantisation the one
+/// behind it, whoever else reads their values: apart they would give other results. Who makes a value of unknown type
+/// and who reads it are one: nothing can start or end at such a value.
 pub(crate) fn groups(graph: &Graph, followers: Followers) -> Vec<usize> {
     let mut groups = UnionFind::<usize>::new(graph.operators().len());
     let mut position = vec![0; graph.operators().len()];
-    for (place, id) in graph.order().iter().enumerate() {
-        position[id.index()] = place;
+    for (index, id) in graph.order().iter().enumerate() {
+        position[id.index()] = index;
     }
 
     for reader in graph.operator_ids() {
@@ -56,8 +56,8 @@ pub(crate) fn groups(graph: &Graph, followers: Followers) -> Vec<usize> {
     groups.into_labeling()
 }
 
-/// Joins groups that need each other's results, as when an operator and its quantisation are one but something else that reads the
-/// operator's floats comes back to them.
+/// Joins groups that need each other's results, as when an operator and its quantisation are one but something else
+/// that reads the operator's floats comes back to them.
 fn join_cycles(graph: &Graph, groups: &mut UnionFind<usize>) {
     let mut contracted = DiGraph::<usize, ()>::new();
     let mut nodes = BTreeMap::new();
@@ -65,6 +65,7 @@ fn join_cycles(graph: &Graph, groups: &mut UnionFind<usize>) {
         let group = groups.find_mut(id.index());
         nodes.entry(group).or_insert_with(|| contracted.add_node(group));
     }
+
     for (from, to) in graph.dependencies().edge_indices().filter_map(|edge| graph.dependencies().edge_endpoints(edge)) {
         let [from, to] = [from, to].map(|node| groups.find_mut(node.index()));
         if from != to
@@ -73,6 +74,7 @@ fn join_cycles(graph: &Graph, groups: &mut UnionFind<usize>) {
             contracted.update_edge(from, to, ());
         }
     }
+
     for component in kosaraju_scc(&contracted) {
         for pair in component.windows(2) {
             groups.union(contracted[pair[0]], contracted[pair[1]]);

@@ -10,10 +10,11 @@ use crate::chain::order_groups;
 
 /// Merged operators in a topological order, with their dependencies.
 pub(crate) struct MergedGraph {
+    /// The operators of each, in an order in which they can run.
     pub(crate) nodes: Vec<Vec<OperatorId>>,
-    /// Ascending places.
+    /// Of each node, the positions of those whose values it reads, ascending.
     pub(crate) predecessors: Vec<Vec<usize>>,
-    /// Ascending places.
+    /// Of each node, the positions of those that read its values, ascending.
     pub(crate) successors: Vec<Vec<usize>>,
 }
 
@@ -21,18 +22,20 @@ impl MergedGraph {
     pub(crate) fn new(graph: &Graph, group_of: &[usize]) -> Self {
         let nodes: Vec<Vec<OperatorId>> =
             order_groups(graph, group_of).into_iter().map(|block| block.operators).collect();
-        let mut place = vec![0; graph.operators().len()];
+
+        let mut node_of = vec![0; graph.operators().len()];
         for (index, node) in nodes.iter().enumerate() {
             for operator in node {
-                place[operator.index()] = index;
+                node_of[operator.index()] = index;
             }
         }
+
         let mut predecessors = vec![BTreeSet::new(); nodes.len()];
         let mut successors = vec![BTreeSet::new(); nodes.len()];
         for (index, node) in nodes.iter().enumerate() {
             let inputs = node.iter().flat_map(|&operator| &graph.operator(operator).inputs);
             for producer in inputs.filter_map(|&value| graph.producer(value)) {
-                let from = place[producer.index()];
+                let from = node_of[producer.index()];
                 if from != index {
                     predecessors[index].insert(from);
                     successors[from].insert(index);
@@ -43,7 +46,7 @@ impl MergedGraph {
         Self { nodes, predecessors: lists(predecessors), successors: lists(successors) }
     }
 
-    /// The nodes of a range of places as a subgraph.
+    /// The nodes of a range as a subgraph.
     pub(crate) fn subgraph(&self, range: Range<usize>) -> Subgraph {
         let edges: Vec<(usize, usize)> = range
             .clone()
@@ -77,8 +80,8 @@ pub fn reachability(count: usize, edges: impl IntoIterator<Item = (usize, usize)
         let (earlier, later) = reaches.split_at_mut(from + 1);
         for to in direct {
             let through = &later[to - from - 1];
-            for (own, &other) in earlier[from].iter_mut().zip(through) {
-                *own |= other;
+            for (word, &other) in earlier[from].iter_mut().zip(through) {
+                *word |= other;
             }
             earlier[from][to] = true;
         }

@@ -49,11 +49,11 @@ proptest! {
         let chain = Chain::of(&graph);
         let operators = chain.operators(chain.whole());
         prop_assert_eq!(operators.len(), graph.operators().len());
-        let place = |id| operators.iter().position(|&other| other == id).unwrap();
+        let position = |id| operators.iter().position(|&other| other == id).unwrap();
         for id in graph.operator_ids() {
             for &value in &graph.operator(id).inputs {
                 if let Some(producer) = graph.producer(value) {
-                    prop_assert!(place(producer) < place(id));
+                    prop_assert!(position(producer) < position(id));
                     let block_of = |id| chain.blocks().iter().position(|block| block.operators.contains(&id));
                     let is_one = graph.operator(producer).op_type == "DequantizeLinear"
                         || graph.operator(id).op_type == "QuantizeLinear";
@@ -74,6 +74,20 @@ proptest! {
             }
         }
     }
+}
+
+/// Only whole blocks in their order are a part of a chain.
+#[test]
+fn other_operators_than_those_of_blocks_are_not_found() {
+    let model = millstream_zoo::build("resnet50").unwrap();
+    let chain = Chain::of(model.graph());
+    let place = chain.blocks().iter().position(|block| block.operators.len() > 1).unwrap();
+    let own = &chain.blocks()[place].operators;
+    assert_eq!(chain.find(own), Some(BlockRange::from(place..place + 1)));
+    assert_eq!(chain.find(&own[..own.len() - 1]), None);
+    let mut swapped = own.clone();
+    swapped.reverse();
+    assert_eq!(chain.find(&swapped), None);
 }
 
 #[test]

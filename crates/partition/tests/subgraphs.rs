@@ -42,8 +42,8 @@ fn a_network_without_branches_falls_apart_into_its_merged_operators() {
     check(model.graph(), &found);
 }
 
-/// Every operator once, nothing before what it reads, between subgraphs only the last node's values, and no value of unknown type between
-/// nodes, since nothing can be handed over there.
+/// Every operator once, nothing before what it reads, between subgraphs only the last node's values, and no value of
+/// unknown type between nodes, since nothing can be handed over there.
 fn check(graph: &Graph, found: &[Subgraph]) {
     let order: Vec<OperatorId> = found.iter().flat_map(Subgraph::operators).collect();
     assert_eq!(order.iter().collect::<HashSet<_>>().len(), graph.operators().len());
@@ -69,12 +69,12 @@ fn check(graph: &Graph, found: &[Subgraph]) {
             let untyped: Vec<_> = read.filter(|&value| graph.value(value).data_type.is_none()).collect();
             assert!(untyped.is_empty(), "{untyped:?}");
         }
-        let place = |id: OperatorId| subgraph.nodes.iter().position(|node| node.contains(&id));
+        let node_of = |id: OperatorId| subgraph.nodes.iter().position(|node| node.contains(&id));
         for (to, node) in subgraph.nodes.iter().enumerate() {
             for producer in
                 node.iter().flat_map(|&id| &graph.operator(id).inputs).filter_map(|&value| graph.producer(value))
             {
-                if let Some(from) = place(producer).filter(|&from| from != to) {
+                if let Some(from) = node_of(producer).filter(|&from| from != to) {
                     assert!(subgraph.edges.contains(&(from, to)));
                 }
             }
@@ -82,7 +82,7 @@ fn check(graph: &Graph, found: &[Subgraph]) {
     }
 }
 
-/// The values of these places have no known type.
+/// The values of these numbers have no known type.
 fn random_graph(edges: &[(usize, usize)], count: usize, untyped: &[usize]) -> Graph {
     let mut builder = GraphBuilder::new("random");
     let input = builder.value("input", Some(DataType::F32), Some(Shape::from([1]))).unwrap();

@@ -1,14 +1,12 @@
-//! Time of the exact searches. Targets: at most 1 ms for 54 layers on 4+4 cores, 5 ms for 150; and for every trade-off over 45
-//! subgraphs on 3, 4 and 6 different processors, stages of several processors included, 1 ms, 10 ms and 200 ms.
-
-use std::ops::Range;
+//! Time of the exact searches. Targets: at most 1 ms for 54 layers on 4+4 cores, 5 ms for 150; and for every trade-off
+//! over 45 subgraphs on 3, 4 and 6 different processors, stages of several processors included, 1 ms, 10 ms and 200 ms.
 
 use divan::{Bencher, black_box};
-use millstream_board::Board;
 use millstream_cost::{CostTable, HandOver, Nanoseconds};
 use millstream_graph::{DataType, Graph, GraphBuilder, NewOperator, OperatorKind, Shape};
 use millstream_partition::Chain;
 use millstream_pipeline::{ParaPipe, Problem, best_period, para_pipe_points, pareto_front, teams_of};
+use millstream_test_support::board;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -45,21 +43,14 @@ fn two_clusters(layers: usize, big: usize, small: usize, with_teams: bool) -> Pr
 
 fn two_clusters_of(graph: &Graph, big: usize, small: usize, with_teams: bool) -> Problem {
     let layers = graph.operators().len();
-    let cores = |ids: Range<usize>| ids.map(|id| format!("{{\"id\": {id}}}")).collect::<Vec<_>>().join(",");
-    let text = format!(
-        r#"{{"format": "millstream-board", "version": 1, "name": "two kinds", "clusters": [
-            {{"label": "B", "capacity": 1024, "cores": [{}]}}, {{"label": "s", "capacity": 400, "cores": [{}]}}]}}"#,
-        cores(0..big),
-        cores(big..big + small)
-    );
-    let board = Board::from_json(&text).unwrap_or_else(|error| unreachable!("{error}"));
+    let board = board(&format!("B{big}+s{small}:400"));
     let mut random = ChaCha8Rng::seed_from_u64(layers as u64);
     let mut table = CostTable::new(layers, board.processor_classes());
     let work: Vec<f64> = (0..layers).map(|_| random.random_range(1e5..3e6)).collect();
-    for processor in table.processors() {
+    for processor in table.class_ids() {
         let class = table.classes()[processor.index()].clone();
         let slowness = if class.cluster == "B" { 1.0 } else { 2.5 };
-        for (operator, work) in work.iter().enumerate() {
+        for (operator, work) in table.operator_ids().zip(&work) {
             let speedup = (class.count as f64).powf(random.random_range(0.6..0.95));
             table.set_time(processor, operator, Nanoseconds((work * slowness / speedup) as u64));
         }
@@ -107,19 +98,14 @@ fn front_of_a_long_chain(bencher: Bencher<'_, '_>, layers: usize) {
 /// As many clusters of one core, each twice as slow as the one before for some layers.
 fn different_processors(subgraphs: usize, processors: usize) -> Problem {
     let labels = ["N", "B", "m", "s", "D", "E"];
-    let cluster = |index: usize| {
-        let capacity = 1024 >> index;
-        format!(r#"{{"label": "{}", "capacity": {capacity}, "cores": [{{"id": {index}}}]}}"#, labels[index])
-    };
-    let clusters = (0..processors).map(cluster).collect::<Vec<_>>().join(",");
-    let text = format!(r#"{{"format": "millstream-board", "version": 1, "name": "n", "clusters": [{clusters}]}}"#);
-    let board = Board::from_json(&text).unwrap_or_else(|error| unreachable!("{error}"));
+    // Each half as fast as the one before it.
+    let board = board(&labels[..processors].iter().map(|label| format!("{label}1")).collect::<Vec<_>>().join("+"));
     let graph = network(subgraphs);
     let mut random = ChaCha8Rng::seed_from_u64(processors as u64);
     let mut table = CostTable::new(subgraphs, board.processor_classes());
     let work: Vec<f64> = (0..subgraphs).map(|_| random.random_range(1e5..3e6)).collect();
-    for processor in table.processors() {
-        for (operator, work) in work.iter().enumerate() {
+    for processor in table.class_ids() {
+        for (operator, work) in table.operator_ids().zip(&work) {
             let slowness = 1.0 + processor.index() as f64 * random.random_range(0.2..1.0);
             table.set_time(processor, operator, Nanoseconds((work * slowness) as u64));
         }

@@ -34,8 +34,8 @@ pub(crate) fn show(output: &mut dyn Write) -> Result<(), Box<dyn Error>> {
 
     // A millisecond on the big core, three on the small one.
     let mut table = CostTable::new(graph.operators().len(), board.processor_classes());
-    for (processor, milliseconds) in table.processors().zip([1, 3]) {
-        for operator in 0..table.operators() {
+    for (processor, milliseconds) in table.class_ids().zip([1, 3]) {
+        for operator in table.operator_ids() {
             table.set_time(processor, operator, Nanoseconds(1_000_000 * milliseconds));
         }
     }

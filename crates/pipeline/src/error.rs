@@ -1,3 +1,5 @@
+//! Why there is no pipeline.
+
 use millstream_board::ProcessorClass;
 use millstream_cost::Nanoseconds;
 use millstream_mapping::MappingError;
@@ -8,7 +10,9 @@ use thiserror::Error;
 #[non_exhaustive]
 pub enum PipelineError {
     /// No search takes so much effort.
-    #[error("an effort of {effort} is none: give a number above 0, such as 1 for the usual or 10 for ten times that")]
+    #[error(
+        "the effort must be positive, not {effort}: give a number such as 1 for the usual or 10 for ten times that"
+    )]
     Effort {
         /// What was asked for.
         effort: f64,
@@ -30,7 +34,7 @@ pub enum PipelineError {
         "the board has too few processors that support this network: no division into stages can run all its operators"
     )]
     Infeasible,
-    /// No pipeline keeps to a constraint.
+    /// No pipeline that was found keeps to a constraint.
     #[error("{}", missed(what, *most, *least, beside(*with_others)))]
     Constraint {
         /// `latency` or `period`.
@@ -42,8 +46,8 @@ pub enum PipelineError {
         /// Whether that is with the other constraints met: each of them can be met alone.
         with_others: bool,
     },
-    /// No pipeline draws so little.
-    #[error("no pipeline of those that no other beats draws {} W or less{}: the least that was found is {} W", watts(*most_watts), beside(*with_others), watts(*least_watts))]
+    /// No pipeline that was found draws so little; the search does not look for low power alone.
+    #[error("no pipeline that was found draws {} W or less{}: the least is {} W", watts(*most_watts), beside(*with_others), watts(*least_watts))]
     Power {
         /// What was asked for.
         most_watts: f64,
@@ -52,9 +56,9 @@ pub enum PipelineError {
         /// Whether that is with the other constraints met: each of them can be met alone.
         with_others: bool,
     },
-    /// Links differ so much that too much depends on who sends to whom.
+    /// There are more kinds of senders than a search can tell apart.
     #[error(
-        "the board's links tell {kinds} clusters apart by what they take to send, and a search can go through {most} at the most; \
+        "the links give {kinds} kinds of senders, and a search can go through {most} at the most; \
          give links that hardly differ the same numbers"
     )]
     Links {
@@ -141,7 +145,7 @@ pub enum PipelineError {
         network: String,
         /// What was asked for.
         deadline: Nanoseconds,
-        /// Its latency where nobody waits.
+        /// Its latency without waiting.
         least: Nanoseconds,
     },
     /// Operators could not be mapped on several processors.

@@ -1,15 +1,16 @@
-//! Pipeline stages, found exactly.
+//! Search for pipeline stages: exact for single processors and replicas.
 //!
 //! A [`Problem`] is a network's chain of blocks, a board's clusters, and a cost table. A stage is a contiguous range of
 //! blocks with one or more replicas, each a number of cores of one cluster or an accelerator; stages come in any order.
-//! [`best_period`] finds the schedule with the highest throughput, [`pareto_front`] every trade-off between period and
-//! latency, and [`choose`] picks from the front what an [`Objective`] asks for. All three are exact for the given costs
-//! and stages on one processor each, or replicas of it: none of these pipelines has a shorter period than what [`best_period`] returns,
-//! unless it does not fit into the memory, or stages or replicas wait for each other before a link. [`PeriodBound`] holds there too.
-//! [`ThroughputBound`] is a period that no schedule of any kind goes below. [`Problem::with_teams`] adds stages whose processors
-//! work on one frame together; their times are those of the best mappings and channel splits that were found. [`PipeIt`] is the
-//! published heuristic and [`ParaPipe`] the published enumeration, behind the same trait as [`ShortestPeriod`].
-//! [`SystemProblem`] is the same of several boards with links between them.
+//! [`best_period()`] finds the pipeline with the shortest period, [`pareto_front`] every trade-off between period
+//! and latency, and [`choose`] picks from the front what an [`Objective`] asks for. The first two are exact for the
+//! given costs and stages on one processor each, or replicas of it: none of these pipelines has a shorter period than
+//! what [`best_period()`] returns. That is not so where a pipeline does not fit into the memory, where stages or
+//! replicas wait for each other before a link, and where processors compete for the memory's bandwidth. [`PeriodBound`]
+//! holds there too. [`ThroughputBound`] is a period that no schedule of any kind goes below. [`Problem::with_teams`]
+//! adds stages whose processors work on one frame together; their times are those of the best mappings and channel
+//! splits that were found. [`PipeIt`] is the published heuristic and [`ParaPipe`] the published enumeration, behind the
+//! same trait as [`ShortestPeriod`]. [`SystemProblem`] is the problem of several boards with links between them.
 //! [`explained`] says how the searches work.
 //!
 //! ```
@@ -22,8 +23,8 @@
 //!     {"label": "B", "capacity": 1024, "cores": [{"id": 0}]}, {"label": "s", "capacity": 341, "cores": [{"id": 1}]}]}"#)?;
 //! let model = millstream_zoo::build("tiny-darknet")?;
 //! let mut table = CostTable::new(model.graph().operators().len(), board.processor_classes());
-//! for processor in table.processors() {
-//!     for operator in 0..table.operators() {
+//! for processor in table.class_ids() {
+//!     for operator in table.operator_ids() {
 //!         let slowness = if processor.index() == 0 { 1 } else { 3 };
 //!         table.set_time(processor, operator, Nanoseconds(1000 * slowness));
 //!     }
@@ -37,81 +38,58 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Feature `highs` (on by default): teams of processors are mapped with the solver HiGHS at hand. Without it nothing in C or C++ is
-//! compiled; a large team's mapping may then have a weaker bound, and take all its steps.
+//! Feature `highs` (on by default): teams of processors are mapped with the solver HiGHS at hand. Without it nothing in
+//! C or C++ is compiled; a large team's mapping may then have a weaker bound, and take all its steps.
+//!
+//! The code is in folders that have an order: a file uses files of its own folder and of the rows above, and of no row
+//! below. Tests look at everything.
+//!
+//! | folder or file | what is there |
+//! |---|---|
+//! | `error.rs`, `inputs.rs` | errors, and what problems are made from |
+//! | `board` | a board's processors as searches count them: numbers of cores, kinds of senders, power |
+//! | `ways` | ways to run a stage, by number, and what replicas on them give |
+//! | `times` | what each stage takes on a single processor, and parts of operators at least |
+//! | `teams` | what stages take on several processors that work on one frame together: bounds, and the best that was found |
+//! | `plan` | plans and their constraints, and which of several is wanted |
+//! | `problem` | [`Problem`]: the above for one network on one board; from stages to plans, and from plans to schedules |
+//! | `lazy_evaluation.rs` | which teams are evaluated in the course of a search |
+//! | `memory` | plans that fit into the memory that processors share |
+//! | `options` | the sets of replicas of each stage that searches choose from |
+//! | `period` | the search for the shortest period, and bounds that no period goes below |
+//! | `front` | the front of period and latency |
+//! | `energy` | the front of period, latency and energy |
+//! | `best_period.rs`, `search.rs` | the shortest period that fits into the memory, and what all searches have in common |
+//! | `published` | searches of the literature, to compare with |
+//! | `sharing` | several networks on one board |
+//! | `hosts` | one network on several boards |
 //!
 //! Invariants: nothing here measures or guesses times. The numbers of a [`Plan`] that a search found are those that
-//! [`Schedule::evaluate`](millstream_schedule::Schedule::evaluate) says of its schedule, unless a trial has shown others
-//! ([`Plan::with_measured`], [`Problem::scale_team`]).
+//! [`Schedule::evaluate`](millstream_schedule::Schedule::evaluate) says of its schedule, unless a trial has shown
+//! others ([`Plan::with_measured`], [`Problem::scale_team`]).
 
-mod allocations;
-mod bounded_stages;
-mod constraints;
-mod core_sets;
-mod cores;
-mod design_space;
-mod division;
-mod effort;
+mod best_period;
+mod board;
 mod energy;
-mod energy_allocations;
-mod energy_front;
-mod energy_search;
 mod error;
-mod experience;
 mod front;
-mod ground;
 mod hosts;
-mod known_options;
-mod latency_remainders;
-mod least_memory;
-mod link_ground;
+mod inputs;
+mod lazy_evaluation;
 mod memory;
-mod multisets;
-mod nanojoules;
-mod objective;
-mod para_pipe;
+mod options;
 mod period;
-mod period_bound;
-mod pipe_it;
-mod placement;
 mod plan;
-mod planning;
 mod problem;
-mod range_table;
-mod reach;
-mod refining;
-mod regions;
-mod replica_link;
+mod published;
 mod search;
-mod senders;
-mod shared_links;
 mod sharing;
-mod shortest_period;
-mod single_rates;
-mod stage_option;
-mod stage_options;
-mod stage_periods;
-mod stage_power;
-mod stage_times;
-mod team;
-mod team_bounds;
-mod team_passages;
-mod team_solution;
-mod team_tiles;
-mod team_way;
-mod team_work;
-mod teams_of;
-mod tenant;
-mod throughput_bound;
-mod timed_way;
-mod undominated;
-mod useful_ways;
-mod watch;
-mod way;
+mod teams;
+mod times;
 mod ways;
-mod ways_by_cores;
 
-/// How the hard algorithms of this crate work: their data, steps, invariants and complexity, and why they are as they are.
+/// How the hard algorithms of this crate work: their data, steps, invariants and complexity, and why they are as they
+/// are.
 pub mod explained {
     #[doc = include_str!("../docs/pareto-front.md")]
     pub mod pareto_front {}
@@ -123,30 +101,33 @@ pub mod explained {
     pub mod teams {}
 }
 
-pub use constraints::Constraints;
-pub use design_space::{design_points, pipelines};
-pub use division::{divide_as_rated, divide_processors};
-pub use effort::Effort;
-pub use energy_front::{ClockedPlan, clocked_front, energy_front};
+pub use best_period::best_period;
+pub use board::cluster_id::ClusterId;
+pub use energy::energy_front::{ClockedPlan, clocked_front, energy_front, energy_front_within_memory};
 pub use error::PipelineError;
-pub use front::pareto_front;
-pub use hosts::{HostDivision, SystemFront, SystemProblem};
+pub use front::pareto_front::{pareto_front, pareto_front_within_memory};
+pub use hosts::{HostDivision, HostPlace, SystemFront, SystemProblem};
+pub use inputs::ProblemInputs;
+pub use memory::fitting::PlansWithinMemory;
 pub use millstream_schedule::Objective;
-pub use nanojoules::Nanojoules;
-pub use objective::{choose, score};
-pub use para_pipe::{ParaPipe, Strategy, para_pipe_points};
-pub use period_bound::PeriodBound;
-pub use pipe_it::{PipeIt, PipeItStep};
-pub use placement::{PlacedStage, best_placement};
+pub use period::period_bound::PeriodBound;
+pub use period::placement::{PlacedStage, best_placement};
+pub use period::reachable_states::{ReachableState, ReachableStates};
+pub use period::throughput_bound::ThroughputBound;
+pub use plan::constraints::Constraints;
+pub use plan::nanojoules::Nanojoules;
+pub use plan::objective::{choose, score};
 pub use plan::{Plan, PlannedReplica, PlannedStage};
 pub use problem::Problem;
-pub use reach::{Reach, SingleProcessorReach};
+pub use published::design_space::{design_points, pipelines};
+pub use published::para_pipe::{ParaPipe, ParaPipeStrategy, para_pipe_points};
+pub use published::pipe_it::{PipeIt, PipeItStep};
 pub use search::{Search, ShortestPeriod};
-pub use sharing::{divide_memory, share, take_turns};
-pub use shortest_period::best_period;
-pub use team::TeamWorths;
-pub use team_work::TeamWork;
-pub use teams_of::{TeamSpace, teams_of};
-pub use tenant::{Sharing, Tenant};
-pub use throughput_bound::ThroughputBound;
-pub use watch::SearchProgress;
+pub use sharing::processor_division::{divide_as_rated, divide_processors};
+pub use sharing::share::{divide_memory, share, take_turns};
+pub use sharing::tenant::{Sharing, Tenant};
+pub use teams::effort::Effort;
+pub use teams::progress::SearchProgress;
+pub use teams::space::{TeamSpace, teams_of};
+pub use teams::team_bounds::DualPrices;
+pub use teams::work::TeamWork;

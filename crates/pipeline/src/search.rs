@@ -1,8 +1,10 @@
+//! What searches on costs have in common, and the search for the shortest period as one of them.
+
 use crate::{PipelineError, Plan, Problem, best_period};
 
 /// A way to find a pipeline with a high throughput.
 pub trait Search {
-    /// What the literature calls it.
+    /// A short name for tables.
     fn name(&self) -> &'static str;
 
     /// Finds a pipeline.
@@ -12,13 +14,14 @@ pub trait Search {
     fn search(&self, problem: &Problem) -> Result<Plan, PipelineError>;
 }
 
-/// The shortest period there is ([`best_period`]).
+/// The shortest period of contiguous stages on single processors and replicas, exactly, and with teams the shortest
+/// that was found ([`best_period()`]).
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ShortestPeriod;
 
 impl Search for ShortestPeriod {
     fn name(&self) -> &'static str {
-        "exact"
+        "shortest-period"
     }
 
     fn search(&self, problem: &Problem) -> Result<Plan, PipelineError> {

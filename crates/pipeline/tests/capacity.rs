@@ -7,12 +7,13 @@ mod random_cases;
 use millstream_board::Board;
 use millstream_partition::Chain;
 use millstream_pipeline::{
-    PipelineError, Plan, Problem, Sharing, Tenant, best_period, divide_memory, pareto_front, share, teams_of,
+    PipelineError, Plan, Problem, Sharing, Tenant, best_period, divide_memory, pareto_front,
+    pareto_front_within_memory, share, teams_of,
 };
 use millstream_schedule::Schedule;
 use millstream_test_support::{board, diamond, uniform_table};
 use proptest::prelude::*;
-use random_cases::{Case, cases, plans};
+use random_cases::{Case, cases, plans, supported};
 
 fn best(case: &Case) -> Result<Plan, PipelineError> {
     let (graph, board, table) = case.build();
@@ -33,6 +34,10 @@ fn there_are_as_many_replicas_as_fit() {
     for (bytes, period) in [(1616, 300), (1615, 400), (1212, 400), (808, 600), (807, 1200), (404, 1200)] {
         case.memory = Some(bytes);
         assert_eq!(best(&case).unwrap().period.0, period, "{bytes} bytes");
+        let (graph, board, table) = case.build();
+        let problem = Problem::new(&graph, &Chain::of(&graph), &board, &table).unwrap();
+        let is_whole = pareto_front_within_memory(&problem).unwrap().is_whole;
+        assert_eq!(is_whole, bytes == 1616, "all four replicas fit into 1616 bytes");
     }
     case.memory = Some(403);
     assert_eq!(best(&case).unwrap_err(), PipelineError::Memory { least_bytes: 404, most_bytes: 403 });
@@ -50,7 +55,8 @@ fn what_is_small_is_found_though_it_is_slow() {
     assert_eq!(best(&case).unwrap().period.0, 110);
 }
 
-/// Two networks of which one holds half as much as the other: each fits with four replicas, both together with two and a half of each.
+/// Two networks of which one holds half as much as the other: each fits with four replicas, both together with two and
+/// a half of each.
 #[test]
 fn networks_that_share_a_board_share_its_memory() {
     let mut case = Case::with_cores(vec![4], 1);
@@ -100,14 +106,18 @@ fn brute_force_turns(one: &[(f64, u64)], other: &[(f64, u64)], bytes: u64) -> Op
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(150))]
 
-    /// Something is found whenever anything fits, it does fit, and it promises no more than the best of all that fit; where all do, it is the best.
+    /// Something is found whenever anything fits, it does fit, and it promises no more than the best of all that fit;
+    /// where all do, it is the best.
     #[test]
     fn networks_together_against_all_that_fit(case in cases(), scale in 1_u64..6, share in 0.3_f64..1.6) {
         let mut other = case.clone();
         other.times.iter_mut().flatten().flatten().for_each(|time| *time = *time * scale % 3000 + 1);
-        let (Ok(_), Ok(_)) = (problem_of(&case), problem_of(&other)) else { return Ok(()) };
+        for own in [&case, &other] {
+            let (graph, board, table) = own.build();
+            supported(&graph, &board, &table)?;
+        }
         let (mine, theirs) = (choices(&case), choices(&other));
-        let most = |all: &[(f64, u64)]| all.iter().map(|own| own.1).max().unwrap_or(0);
+        let most = |all: &[(f64, u64)]| all.iter().map(|case| case.1).max().unwrap_or(0);
         let bytes = (((most(&mine) + most(&theirs)) as f64 * share) as u64).max(1);
         let best = brute_force_turns(&mine, &theirs, bytes);
 
@@ -126,27 +136,27 @@ proptest! {
     fn one_network_against_all_that_fit(case in cases(), share in 0.2_f64..1.1) {
         let case = Case { links: Vec::new(), ..case };
         let (graph, board, table) = case.build();
-        let Ok(problem) = Problem::new(&graph, &Chain::of(&graph), &board, &table) else { return Ok(()) };
+        let problem = supported(&graph, &board, &table)?;
         let rated = plans(&problem, &board).into_iter().filter_map(|plan| {
             let schedule = problem.schedule(&plan);
             let is_replicated = plan.stages.iter().any(|stage| stage.replicas.len() > 1);
             Some((schedule.evaluate(&graph, &table).ok()?.period, held(&case, &schedule), is_replicated))
         });
         let all: Vec<_> = rated.collect();
-        let most = all.iter().map(|own| own.1).max().unwrap_or(0);
+        let most = all.iter().map(|case| case.1).max().unwrap_or(0);
         let bytes = ((most as f64 * share) as u64).max(1);
-        let fitting: Vec<_> = all.iter().filter(|own| own.1 <= bytes).collect();
+        let fitting: Vec<_> = all.iter().filter(|case| case.1 <= bytes).collect();
 
         let limited = Case { memory: Some(bytes), ..case.clone() };
         match best(&limited) {
             Ok(found) => {
                 prop_assert!(held(&limited, &problem.schedule(&found)) <= bytes);
-                let unreplicated = fitting.iter().filter(|own| !own.2).map(|own| own.0).min();
+                let unreplicated = fitting.iter().filter(|case| !case.2).map(|case| case.0).min();
                 prop_assert!(unreplicated.is_none_or(|most| found.period <= most), "{found:?} {unreplicated:?}");
             }
             Err(PipelineError::Memory { least_bytes, most_bytes }) => {
                 prop_assert_eq!(fitting.len(), 0);
-                prop_assert_eq!((Some(least_bytes), most_bytes), (all.iter().map(|own| own.1).min(), bytes));
+                prop_assert_eq!((Some(least_bytes), most_bytes), (all.iter().map(|case| case.1).min(), bytes));
             }
             Err(error) => prop_assert!(all.is_empty() && error == PipelineError::Infeasible, "{error}"),
         }
@@ -165,9 +175,12 @@ fn together(problems: &[Problem; 2], bytes: u64, cases: [&Case; 2]) -> Option<f6
             .iter()
             .map(|problem| Tenant { name: "one of two", problem, weight: 1.0, deadline: None })
             .collect();
-        let fits =
-            |own: &Sharing| cases.iter().zip(&own.schedules).map(|(case, own)| held(case, own)).sum::<u64>() <= bytes;
-        let found = share(&tenants, |own| (own.takes_turns && fits(own)).then_some(own.rounds_per_second)).ok()?;
+        let fits = |sharing: &Sharing| {
+            cases.iter().zip(&sharing.schedules).map(|(case, schedule)| held(case, schedule)).sum::<u64>() <= bytes
+        };
+        let found =
+            share(&tenants, |sharing| (sharing.takes_turns && fits(sharing)).then_some(sharing.rounds_per_second))
+                .ok()?;
         assert!(found.takes_turns && fits(&found));
         Some(found.rounds_per_second)
     };

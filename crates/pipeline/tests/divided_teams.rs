@@ -4,15 +4,13 @@
 
 use millstream_board::Board;
 use millstream_cost::{CostTable, Nanoseconds, TransferModel};
-use millstream_graph::{DataType, Graph, GraphBuilder, NewOperator, OperatorKind, Shape, Work};
+use millstream_graph::{DataType, Graph, GraphBuilder, NewOperator, OperatorId, OperatorKind, Shape, Work};
 use millstream_partition::Chain;
 use millstream_pipeline::{Plan, Problem, pareto_front, teams_of};
-use millstream_test_support::pointwise;
+use millstream_test_support::{board, pointwise};
 
-fn board() -> Board {
-    let text = r#"{"format": "millstream-board", "version": 1, "name": "uneven", "clusters": [
-        {"label": "B", "capacity": 1024, "cores": [{"id": 0}]}, {"label": "s", "capacity": 341, "cores": [{"id": 1}]}]}"#;
-    Board::from_json(text).unwrap()
+fn uneven() -> Board {
+    board("B1+s1:341")
 }
 
 fn convolution(name: &str) -> NewOperator {
@@ -32,7 +30,8 @@ fn graph() -> Graph {
     builder.build().unwrap()
 }
 
-/// A convolution as that one which reads what the network reads, as an operator before it does, and something that needs both.
+/// A convolution as that one which reads what the network reads, as an operator before it does, and something that
+/// needs both.
 fn graph_with_two_readers() -> Graph {
     let mut builder = GraphBuilder::new("branched");
     let [input, short, made, result] = ["input", "short", "made", "result"]
@@ -46,21 +45,22 @@ fn graph_with_two_readers() -> Graph {
     builder.build().unwrap()
 }
 
-/// B makes a channel in 100 ns and s in 300; the rest takes 100 and 300. A channel takes so many ns from one to the other.
+/// B makes a channel in 100 ns and s in 300; the rest takes 100 and 300. A channel takes so many ns from one to the
+/// other.
 fn table(graph: &Graph, per_channel: u64) -> CostTable {
-    let mut table = CostTable::new(graph.operators().len(), board().processor_classes());
+    let mut table = CostTable::new(graph.operators().len(), uneven().processor_classes());
     let link = TransferModel { seconds_per_byte: per_channel as f64 * 0.25e-9, ..TransferModel::default() };
-    for (processor, slowness) in table.processors().zip([1, 3]) {
-        table.set_time(processor, 0, Nanoseconds(800 * slowness));
-        table.set_time(processor, 1, Nanoseconds(100 * slowness));
-        table.processors().for_each(|to| table.set_transfer(processor, to, link));
+    for (processor, slowness) in table.class_ids().zip([1, 3]) {
+        table.set_time(processor, OperatorId::new(0), Nanoseconds(800 * slowness));
+        table.set_time(processor, OperatorId::new(1), Nanoseconds(100 * slowness));
+        table.class_ids().for_each(|to| table.set_transfer(processor, to, link));
     }
     table
 }
 
 /// The plan with the shortest latency, as its latency, and how the team divides the convolution between B and s.
 fn shortest(per_channel: u64) -> (Nanoseconds, Option<Vec<usize>>) {
-    let (graph, board) = (graph(), board());
+    let (graph, board) = (graph(), uneven());
     let (chain, table) = (Chain::of(&graph), table(&graph, per_channel));
     let problem = Problem::with_teams(&graph, &chain, &board, &table, &teams_of(&board)).unwrap();
     let front: Vec<Plan> = pareto_front(&problem).unwrap();
@@ -93,13 +93,14 @@ fn a_team_that_gains_nothing_is_none() {
     assert_eq!(shortest(500), (Nanoseconds(800 + 100), None));
 }
 
-/// B may make its part of the convolution, which reads the network's input, before the operator that the join waits for: neither is lost.
+/// B may make its part of the convolution, which reads the network's input, before the operator that the join waits
+/// for: neither is lost.
 #[test]
 fn a_part_may_begin_before_what_another_subgraph_made() {
-    let (graph, board) = (graph_with_two_readers(), board());
+    let (graph, board) = (graph_with_two_readers(), uneven());
     let mut table = CostTable::new(3, board.processor_classes());
-    for (times, processor) in [[300, 1200, 100], [900, 800, 5000]].into_iter().zip(table.processors()) {
-        for (operator, time) in times.into_iter().enumerate() {
+    for (times, processor) in [[300, 1200, 100], [900, 800, 5000]].into_iter().zip(table.class_ids()) {
+        for (operator, time) in table.operator_ids().zip(times) {
             table.set_time(processor, operator, Nanoseconds(time));
         }
     }

@@ -4,18 +4,24 @@
 
 mod random_cases;
 
-use millstream_cost::{CostTable, Nanoseconds, PowerOrigin, ProcessorPower};
+use millstream_cost::{CostTable, Nanoseconds, PowerOrigin, ProcessorPower, clock_combinations};
+use millstream_graph::Graph;
 use millstream_partition::Chain;
-use millstream_pipeline::{Constraints, Nanojoules, Objective, PipelineError, Plan, Problem, choose, energy_front};
+use millstream_pipeline::{
+    ClockedPlan, Constraints, Nanojoules, Objective, PipelineError, Plan, Problem, ProblemInputs, choose,
+    clocked_front, energy_front,
+};
+use millstream_schedule::Schedule;
 use proptest::prelude::*;
-use random_cases::{Case, cases, linked_cases, plans};
+use proptest::test_runner::TestCaseError;
+use random_cases::{Case, cases, linked_cases, plans, supported};
 
 /// Energies are rounded to whole nanojoules.
 const ROUNDING: u64 = 2;
 
 fn powered(table: &CostTable, power: &[(f64, f64)]) -> CostTable {
     let mut table = table.clone();
-    for processor in table.processors() {
+    for processor in table.class_ids() {
         let class = table.classes()[processor.index()].clone();
         let count = class.count as f64;
         // A processor's power does not depend on its engine.
@@ -38,8 +44,8 @@ fn numbers(plan: &Plan) -> [u64; 3] {
 }
 
 fn is_covered(point: &[u64; 3], front: &[Plan], slack: f64) -> bool {
-    let within = |own: u64, other: u64| own as f64 <= other as f64 * slack + ROUNDING as f64;
-    front.iter().any(|plan| numbers(plan).iter().zip(point).all(|(&own, &other)| within(own, other)))
+    let within = |value: u64, other: u64| value as f64 <= other as f64 * slack + ROUNDING as f64;
+    front.iter().any(|plan| numbers(plan).iter().zip(point).all(|(&value, &other)| within(value, other)))
 }
 
 proptest! {
@@ -53,8 +59,7 @@ proptest! {
     ) {
         let (graph, board, table) = longer(case).build();
         let table = powered(&table, &power);
-        let chain = Chain::of(&graph);
-        let Ok(problem) = Problem::new(&graph, &chain, &board, &table) else { return Ok(()) };
+        let problem = supported(&graph, &board, &table)?;
         let found = energy_front(&problem, &Constraints::default(), 0.0);
         let mut all: Vec<[u64; 3]> = Vec::new();
         for plan in plans(&problem, &board) {
@@ -66,7 +71,7 @@ proptest! {
         }
         if all.is_empty() {
             prop_assert_eq!(found, Err(PipelineError::Infeasible));
-            return Ok(());
+            return Err(TestCaseError::reject("there is no plan"));
         }
 
         let found = found.unwrap();
@@ -76,7 +81,7 @@ proptest! {
             let joules = Nanojoules::from_joules(energy.joules_per_frame);
             prop_assert!(joules.0.abs_diff(plan.energy.unwrap().0) <= ROUNDING, "{joules} {plan:?}");
             let beaten = found.iter().any(|other| {
-                other != plan && numbers(other).iter().zip(numbers(plan)).all(|(own, other)| *own <= other)
+                other != plan && numbers(other).iter().zip(numbers(plan)).all(|(value, other)| *value <= other)
             });
             prop_assert!(!beaten, "{plan:?}");
         }
@@ -86,12 +91,12 @@ proptest! {
         prop_assert!(coarse.len() <= found.len());
         prop_assert!(all.iter().all(|point| is_covered(point, &coarse, 1.05)), "{coarse:?} {all:?}");
         // The best within a constraint.
-        let [low, high] = [all.iter().map(|own| own[1]).min().unwrap(), all.iter().map(|own| own[1]).max().unwrap()];
+        let [low, high] = [all.iter().map(|point| point[1]).min().unwrap(), all.iter().map(|point| point[1]).max().unwrap()];
         let max_latency = Nanoseconds(low + ((high - low) as f64 * share) as u64);
         let constraints = Constraints { max_latency: Some(max_latency), ..Constraints::default() };
         let kept = energy_front(&problem, &constraints, 0.0).unwrap();
         let chosen = &kept[choose(&kept, Objective::Energy).unwrap()];
-        let best = all.iter().filter(|own| own[1] <= max_latency.0).map(|own| own[2]).min().unwrap();
+        let best = all.iter().filter(|point| point[1] <= max_latency.0).map(|point| point[2]).min().unwrap();
         prop_assert!(kept.iter().any(|plan| plan.energy.unwrap().0 <= best + ROUNDING), "the front has the best");
 
         // The objective gives up a ten-thousandth of energy for a period or latency that is shorter by a factor of e.
@@ -105,16 +110,76 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    /// Every plan at every combination of clocks.
+    #[test]
+    fn the_front_over_clocks_is_what_enumeration_leaves(
+        case in cases(),
+        power in prop::collection::vec((0.0..1.0, 0.1..5.0), 4),
+        share in 0.0..1.0,
+    ) {
+        let (graph, board, table) = longer(case).build();
+        let table = powered(&table, &power);
+        let combinations = clock_combinations(&board, 2);
+        prop_assert_eq!(combinations.len(), 1 << board.clusters().len());
+        let mut all: Vec<[u64; 3]> = Vec::new();
+        for clocks in &combinations {
+            let at_clocks = table.at_clocks(&board, clocks);
+            let problem = supported(&graph, &board, &at_clocks)?;
+            let schedules = plans(&problem, &board).into_iter().map(|plan| problem.schedule(&plan));
+            all.extend(schedules.filter_map(|schedule| achieved(&schedule, &graph, &at_clocks)));
+        }
+        let front = |constraints: &Constraints, tolerance| {
+            let chain = Chain::of(&graph);
+            let inputs = ProblemInputs { graph: &graph, chain: &chain, board: &board, table: &table };
+            clocked_front(inputs, &combinations, constraints, tolerance)
+        };
+        let Ok(found) = front(&Constraints::default(), 0.0) else {
+            prop_assert!(all.is_empty());
+            return Err(TestCaseError::reject("there is no plan"));
+        };
+
+        for ClockedPlan { clocks, plan } in &found {
+            let at_clocks = table.at_clocks(&board, clocks);
+            let schedule = supported(&graph, &board, &at_clocks)?.schedule(plan);
+            let [period, latency, energy] = achieved(&schedule, &graph, &at_clocks).unwrap();
+            prop_assert_eq!([period, latency], [plan.period.0, plan.latency.0]);
+            prop_assert!(energy.abs_diff(plan.energy.unwrap().0) <= ROUNDING);
+        }
+        let at_any: Vec<Plan> = found.into_iter().map(|clocked| clocked.plan).collect();
+        prop_assert!(all.iter().all(|point| is_covered(point, &at_any, 1.0)), "{at_any:?} {all:?}");
+        let coarse: Vec<Plan> =
+            front(&Constraints::default(), 0.05).unwrap().into_iter().map(|clocked| clocked.plan).collect();
+        prop_assert!(all.iter().all(|point| is_covered(point, &coarse, 1.05)), "{coarse:?} {all:?}");
+
+        // The least energy within a latency.
+        let latencies = || all.iter().map(|point| point[1]);
+        let [low, high] = [latencies().min().unwrap(), latencies().max().unwrap()];
+        let max_latency = Nanoseconds(low + ((high - low) as f64 * share) as u64);
+        let kept = front(&Constraints { max_latency: Some(max_latency), ..Constraints::default() }, 0.0).unwrap();
+        prop_assert!(kept.iter().all(|clocked| clocked.plan.latency <= max_latency));
+        let best = all.iter().filter(|point| point[1] <= max_latency.0).map(|point| point[2]).min().unwrap();
+        prop_assert!(kept.iter().any(|clocked| clocked.plan.energy.unwrap().0 <= best + ROUNDING));
+    }
+}
+
+/// Period, latency and energy of a schedule; `None` if it can't run.
+fn achieved(schedule: &Schedule, graph: &Graph, table: &CostTable) -> Option<[u64; 3]> {
+    let evaluation = schedule.evaluate(graph, table).ok()?;
+    let energy = schedule.energy(graph, table).unwrap().unwrap();
+    Some([evaluation.period.0, evaluation.latency.0, Nanojoules::from_joules(energy.joules_per_frame).0])
+}
+
 #[test]
 fn energy_needs_power() {
-    let text = r#"{"format": "millstream-board", "version": 1, "name": "b", "clusters": [
-        {"label": "B", "capacity": 1024, "cores": [{"id": 0}]}]}"#;
-    let board = millstream_board::Board::from_json(text).unwrap();
+    let board = millstream_test_support::board("B1");
     let model = millstream_zoo::build("tiny-darknet").unwrap();
     let graph = model.graph();
     let mut table = CostTable::new(graph.operators().len(), board.processor_classes());
-    for processor in table.processors() {
-        (0..table.operators()).for_each(|operator| table.set_time(processor, operator, Nanoseconds(1000)));
+    for processor in table.class_ids() {
+        table.operator_ids().for_each(|operator| table.set_time(processor, operator, Nanoseconds(1000)));
     }
     let problem = Problem::new(graph, &Chain::of(graph), &board, &table).unwrap();
     let error = energy_front(&problem, &Constraints::default(), 0.0).unwrap_err();

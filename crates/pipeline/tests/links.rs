@@ -29,7 +29,7 @@ fn best(case: &Case) -> Plan {
 /// With power, the front with energy has for every plan one that is as good, as evaluation says.
 fn check_energy(case: &Case) {
     let (graph, board, mut table) = case.build();
-    for processor in table.processors() {
+    for processor in table.class_ids() {
         let active_watts = 1.0 + 0.7 * processor.index() as f64;
         table.set_power(processor, ProcessorPower { active_watts, idle_watts: 0.3, origin: PowerOrigin::BoardFile });
     }
@@ -127,8 +127,9 @@ fn replicas_take_no_more_frames_than_their_link_carries() {
     assert_eq!(best(&case).configuration(), "c01");
 }
 
-/// After 100 ns on c0, one core of c1 takes 1000 ns and two of them 300, of which the link takes no more than 300 a frame: the search and its bound
-/// count on 1 / (1/1300 + 1/600) ns. But the two wait for each other before the link, which only a simulation shows.
+/// After 100 ns on c0, one core of c1 takes 1000 ns and two of them 300, of which the link takes no more than 300 a
+/// frame: the search and its bound count on 1 / (1/1300 + 1/600) ns. But the two wait for each other before the link,
+/// which only a simulation shows.
 #[test]
 fn what_unlike_replicas_wait_for_each_other_is_to_be_simulated() {
     let mut case = Case::with_cores(vec![1, 3], 2);
@@ -143,8 +144,8 @@ fn what_unlike_replicas_wait_for_each_other_is_to_be_simulated() {
     assert!(waits_for_links(&case));
 }
 
-/// Frames go over the same link to two stages: 40 bytes in 120 ns to the one, and 80 in 240 to the other, beside 100 ns for their operators.
-/// Each could take a frame every 340 ns, and the link passes one every 360.
+/// Frames go over the same link to two stages: 40 bytes in 120 ns to the one, and 80 in 240 to the other, beside 100 ns
+/// for their operators. Each could take a frame every 340 ns, and the link passes one every 360.
 #[test]
 fn stages_take_no_more_frames_than_the_link_carries_for_all_of_them() {
     let mut case = case(vec![2, 2]);
@@ -171,7 +172,7 @@ fn stages_take_no_more_frames_than_the_link_carries_for_all_of_them() {
 #[test]
 fn a_link_to_an_accelerator_stands_for_its_upload() {
     let (graph, board, mut table) = case(vec![1, 1]).build();
-    let [from, to] = [0, 1].map(|index| table.processors().nth(index).unwrap());
+    let [from, to] = [0, 1].map(|index| table.class_ids().nth(index).unwrap());
     let hand_over = |nanoseconds: f64| HandOver { seconds: nanoseconds * 1e-9, seconds_per_byte: 0.0 };
     table.set_access(to, MemoryAccess { upload: hand_over(500.0), download: hand_over(7.0) });
     let period = |table: &_| {
@@ -194,12 +195,12 @@ fn too_many_different_links_are_refused() {
     case.links = pairs.map(|(from, to)| (from != to).then_some((1e-7 * (from * 11 + to) as f64, 0.0))).collect();
     let (graph, board, table) = case.build();
     let error = Problem::new(&graph, &Chain::of(&graph), &board, &table).unwrap_err().to_string();
-    assert!(error.contains("the board's links tell 11 clusters apart"), "{error}");
+    assert!(error.contains("the links give 11 kinds of senders"), "{error}");
 }
 
-/// Seven operators after A, which only B and s run by turns: two teams of them pass a frame every 350 ns, whatever the link to m is like, on
-/// which nothing runs at first. Where what comes from A would occupy a link to B or s, whoever of the two reads it, a team has no other beside it: one
-/// runs three operators, and hands on to one that runs four.
+/// Seven operators after A, which only B and s run by turns: two teams of them pass a frame every 350 ns, whatever the
+/// link to m is like, on which nothing runs at first. Where what comes from A would occupy a link to B or s, whoever of
+/// the two reads it, a team has no other beside it: one runs three operators, and hands on to one that runs four.
 #[test]
 fn teams_are_replicated_where_their_own_links_are_free() {
     let graph = millstream_test_support::chain_of(8, 25);
@@ -221,7 +222,7 @@ fn teams_are_replicated_where_their_own_links_are_free() {
         let (from, to) = (of("A"), of(occupied));
         let hand_over = HandOver { seconds: 0.0, seconds_per_byte: 1e-10 };
         table.set_link(from, to, LinkCost { hand_over, occupied_seconds_per_byte: 1e-10 });
-        for processor in table.processors() {
+        for processor in table.class_ids() {
             table.set_power(
                 processor,
                 ProcessorPower { active_watts: 2.0, idle_watts: 1.0, origin: PowerOrigin::BoardFile },

@@ -9,8 +9,8 @@ use crate::calibration::{AcceleratorCostModel, AcceleratorCosts, MeasuredOperato
 use crate::model::{ProcessorModel, TimedOperators, main_of};
 use crate::samples::OperatorRecord;
 
-/// Costs of one of the board's accelerators by the default model, fitted to what operators took there. `None` if too few different ones were
-/// measured.
+/// Costs of one of the board's accelerators by the default model, fitted to what operators took there. `None` if too
+/// few different ones were measured.
 pub(crate) fn measured_costs(profile: &Profile, board: &Board, label: &str) -> Option<AcceleratorCosts> {
     let class = Processor::accelerator(label).class();
     let model = ProcessorModel::fit(&class, board, &TimedOperators::all(profile, &class)).ok()?;
@@ -19,12 +19,12 @@ pub(crate) fn measured_costs(profile: &Profile, board: &Board, label: &str) -> O
         let operators: Vec<&OperatorRecord> = network.operators().collect();
         for sample in network.operator_samples.iter().filter(|sample| sample.processor == class) {
             let members: Vec<&OperatorRecord> =
-                sample.operators.iter().filter_map(|&place| operators.get(place).copied()).collect();
-            main.extend(main_of(&members).map(|own| own.op_type.clone()));
-            within.extend(members.iter().map(|own| own.op_type.clone()));
+                sample.operators.iter().filter_map(|&index| operators.get(index).copied()).collect();
+            main.extend(main_of(&members).map(|operator| operator.op_type.clone()));
+            within.extend(members.iter().map(|operator| operator.op_type.clone()));
         }
     }
-    let within = within.into_iter().filter(|own| !main.contains(own)).collect();
+    let within = within.into_iter().filter(|op_type| !main.contains(op_type)).collect();
     let measured = MeasuredOperators { model, main: main.into_iter().collect(), within };
     let model = AcceleratorCostModel::Measured(measured);
     Some(AcceleratorCosts { label: label.to_owned(), model, unsupported: Vec::new() })

@@ -13,11 +13,11 @@ pub(crate) fn add_board_costs(
     transfers: &[ClusterTransfer],
     power: &[ClusterPower],
 ) {
-    for from in table.processors() {
+    for from in table.class_ids() {
         if let Some(access) = memory_access(board, transfers, &table.classes()[from.index()].cluster) {
             table.set_access(from, access);
         }
-        for to in table.processors() {
+        for to in table.class_ids() {
             let taken_over = table.hand_over_model(to);
             let [sender, receiver] = [from, to].map(|processor| table.classes()[processor.index()].cluster.as_str());
             let known = way(board, transfers, (sender, receiver));
@@ -57,8 +57,8 @@ fn way(board: &Board, transfers: &[ClusterTransfer], (sender, receiver): (&str, 
     link.map(of_link).or_else(|| measured().map(|pair| Way { model: pair.model, is_link: false }))
 }
 
-/// What stages pay for a way between them that starts at cores. An accelerator's stage brings its results to where everybody can read
-/// them, so whoever takes over from it pays nothing more.
+/// What stages pay for a way between them that starts at cores. An accelerator's stage brings its results to where
+/// everybody can read them, so the stage that takes over from it pays nothing more.
 fn link_cost(Way { model, is_link }: Way) -> LinkCost {
     LinkCost {
         hand_over: hand_over(&model),
@@ -74,8 +74,8 @@ fn hand_over(model: &TransferModel) -> HandOver {
     }
 }
 
-/// What it takes until a value is there on another processor of a team. `taken_over` is what the receiver pays for values from
-/// elsewhere, and `known` the way between the two.
+/// What it takes until a value is there on another processor of a team. `taken_over` is what the receiver pays for
+/// values from elsewhere, and `known` the way between the two.
 fn transfer_model(
     board: &Board,
     transfers: &[ClusterTransfer],
@@ -94,8 +94,8 @@ fn transfer_model(
     };
 
     match (is_core(sender), is_core(receiver)) {
-        // What a value from elsewhere costs cores is the reader's time: another segment begins there, and brings the value into its own
-        // layout. That is what taking over a frame's values costs between stages.
+        // What a value from elsewhere costs cores is the reader's time: another segment begins there, and brings the
+        // value into its own layout. That is what taking over a frame's values costs between stages.
         (true, true) => {
             let HandOver { seconds, seconds_per_byte } = taken_over;
             let mut model = known.unwrap_or_default();
@@ -117,8 +117,8 @@ fn transfer_model(
     }
 }
 
-/// What moving values into and out of an accelerator's memory takes, from and to the cores for which that takes longest. Where neither
-/// links nor measurements say it, it is assumed to be what any stage pays.
+/// What moving values into and out of an accelerator's memory takes, from and to the cores for which that takes
+/// longest. Where neither links nor measurements say it, it is assumed to be what any stage pays.
 fn memory_access(board: &Board, transfers: &[ClusterTransfer], label: &str) -> Option<MemoryAccess> {
     board.accelerator(label)?;
     let slowest = |pair: &dyn Fn(&str) -> Option<TransferModel>| {
@@ -134,8 +134,8 @@ fn memory_access(board: &Board, transfers: &[ClusterTransfer], label: &str) -> O
 /// Ways are compared by what they take for a value of this size: an ordinary feature map.
 const WEIGHED_BYTES: u64 = 1 << 18;
 
-/// Power of a class when it works and when it is idle, at its cluster's highest operating point with a known voltage, or at an
-/// accelerator's clock.
+/// Power of a class when it works and when it is idle, at its cluster's highest operating point with a known voltage,
+/// or at an accelerator's clock.
 fn class_power(
     board: &Board,
     power: &[ClusterPower],

@@ -7,7 +7,8 @@ use millstream_graph::{Family, GemmShape};
 
 use crate::model::{Accuracy, ProcessorModel, TimedOperators, cross_validate};
 use crate::published::{
-    ConvolutionSize, CpuUnitModel, FullyConnectedModel, GemmModel, MulticoreModel, MulticoreSample,
+    ConvolutionSize, CpuUnitModel, FullyConnectedModel, FullyConnectedSample, GemmModel, MulticoreModel,
+    MulticoreSample,
 };
 use crate::{Line, PredictError, Profile, Weighting};
 
@@ -33,12 +34,12 @@ pub struct ModelComparison {
 
 type Fit<'f> = dyn for<'a, 'b> Fn(&[&'b TimedOperators<'a>], &[&'b TimedOperators<'a>]) -> Option<Vec<f64>> + 'f;
 
-/// Compares models on the convolutions (in one group) and the fully connected layers of a profile, for each processor class
-/// of its board. A model that the samples do not determine is left out.
+/// Compares models on the convolutions (in one group) and the fully connected layers of a profile, for each processor
+/// class of its board. A model that the samples do not determine is left out.
 ///
 /// # Errors
-/// [`PredictError::TooFewSamples`] if the profile has samples of fewer than two networks, which cross-validation needs, and
-/// what [`Profile::board`] returns.
+/// [`PredictError::TooFewSamples`] if the profile has samples of fewer than two networks, which cross-validation needs,
+/// and what [`Profile::board`] returns.
 pub fn compare(profile: &Profile) -> Result<Vec<ModelComparison>, PredictError> {
     let board = profile.board()?;
     let mut rows = Vec::new();
@@ -188,11 +189,11 @@ fn macs(learned: &[&TimedOperators<'_>], held_out: &[&TimedOperators<'_>]) -> Op
 fn fully_connected(learned: &[&TimedOperators<'_>], held_out: &[&TimedOperators<'_>]) -> Option<Vec<f64>> {
     let sample = |observation: &&TimedOperators<'_>| {
         let GemmShape { n, k, m } = shape(observation);
-        (n * k, m, observation.seconds)
+        FullyConnectedSample { inputs: n * k, neurons: m, seconds: observation.seconds }
     };
     let model = FullyConnectedModel::fit(&learned.iter().map(sample).collect::<Vec<_>>()).ok()?;
     let predict = |observation: &&TimedOperators<'_>| {
-        let (inputs, neurons, _) = sample(observation);
+        let FullyConnectedSample { inputs, neurons, .. } = sample(observation);
         model.seconds(inputs, neurons)
     };
     Some(held_out.iter().map(predict).collect())

@@ -28,8 +28,8 @@ pub(crate) struct InContext {
     pub(crate) hand_over: HandOver,
 }
 
-/// The most probable block times and hand-over costs, given a prior for the blocks and segment samples; times that would come out
-/// negative are raised.
+/// The most probable block times and hand-over costs, given a prior for the blocks and segment samples; times that
+/// would come out negative are raised.
 ///
 /// A segment takes as long as its blocks, plus one hand-over if it does not start the network. Prior and samples are
 /// Gaussian, so the estimate is a linear least-squares problem, solved through its normal equations.

@@ -1,3 +1,5 @@
+//! Why costs could not be derived.
+
 use millstream_board::{DocumentError, ProcessorClass};
 use thiserror::Error;
 
@@ -8,12 +10,14 @@ pub enum PredictError {
     /// A profile, a file of cost models or a file of measurements can't be read.
     #[error(transparent)]
     Document(#[from] DocumentError),
-    /// The profile was taken on another board.
+    /// A profile or cost models are of another board.
     #[error(
-        "the profile is of board '{profile}' (fingerprint {profile_fingerprint}), not of '{board}' (fingerprint {board_fingerprint}); profile this board, or pass the board that it belongs to"
+        "the {what} of board '{profile}' (fingerprint {profile_fingerprint}), not of '{board}' (fingerprint {board_fingerprint}); take what belongs to this board, or pass the other board"
     )]
     OtherBoard {
-        /// Board of the profile.
+        /// What is of another board: `profile is`, `cost models are`.
+        what: &'static str,
+        /// Its board.
         profile: String,
         /// Its fingerprint.
         profile_fingerprint: String,

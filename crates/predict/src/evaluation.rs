@@ -30,8 +30,8 @@ pub struct HeldOutErrors {
 /// Predicts every network of `test` that `learned` does not have from models fitted to `learned`.
 ///
 /// # Errors
-/// [`PredictError::OtherBoard`] if the profiles are of different boards, [`PredictError::MissingModel`] if the models lack a
-/// processor, [`PredictError::TooFewSamples`] if `test` has no operator samples of other networks.
+/// [`PredictError::OtherBoard`] if the profiles are of different boards, [`PredictError::MissingModel`] if the models
+/// lack a processor, [`PredictError::TooFewSamples`] if `test` has no operator samples of other networks.
 pub fn evaluate(models: &CostModels, learned: &Profile, test: &Profile) -> Result<Vec<HeldOutErrors>, PredictError> {
     let board = test.board()?;
     learned.check_board(&board)?;

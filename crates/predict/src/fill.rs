@@ -1,4 +1,7 @@
-use millstream_cost::{CostEntry, CostTable, Nanoseconds, Origin, ProcessorIndex};
+//! Spreading the time of a block over its operators.
+
+use millstream_cost::{ClassId, CostEntry, CostTable, Nanoseconds, Origin};
+use millstream_graph::OperatorId;
 use millstream_partition::Block;
 
 use crate::operator_time::{OperatorTime, total_seconds};
@@ -21,18 +24,13 @@ impl BlockTime {
     }
 }
 
-/// Spreads a block's time over its operators in the proportions of what they are expected to take, so that the sum is exact in nanoseconds.
-pub(crate) fn fill(
-    table: &mut CostTable,
-    processor: ProcessorIndex,
-    block: &Block,
-    expected: &[OperatorTime],
-    time: BlockTime,
-) {
+/// Spreads a block's time over its operators in the proportions of what they are expected to take, so that the sum is
+/// exact in nanoseconds.
+pub(crate) fn fill(table: &mut CostTable, class: ClassId, block: &Block, expected: &[OperatorTime], time: BlockTime) {
     let whole = total_seconds(expected).max(1e-12);
     let total = Nanoseconds::from_seconds(time.seconds).0.max(1);
     let mut given = 0;
-    let mut set = |operator: usize, nanoseconds: u64| {
+    let mut set = |operator: OperatorId, nanoseconds: u64| {
         let bound = |factor: f64| Nanoseconds((nanoseconds as f64 * factor.max(0.0)).round() as u64);
         let entry = CostEntry {
             time: Nanoseconds(nanoseconds),
@@ -40,16 +38,16 @@ pub(crate) fn fill(
             high: bound(1.0 + time.interval),
             origin: time.origin,
         };
-        table.set_entry(processor, operator, entry);
+        table.set_entry(class, operator, entry);
     };
 
     // What rounding leaves is the first operator's.
     for (operator, share) in block.operators.iter().zip(expected).skip(1) {
         let nanoseconds = Nanoseconds::from_seconds(time.seconds * share.seconds / whole).0.min(total - given);
         given += nanoseconds;
-        set(operator.index(), nanoseconds);
+        set(*operator, nanoseconds);
     }
     if let Some(first) = block.operators.first() {
-        set(first.index(), total - given);
+        set(*first, total - given);
     }
 }

@@ -11,8 +11,8 @@ use crate::profile::NetworkProfile;
 const LEAST_GAIN: f64 = 0.02;
 
 impl LeftOutEngine {
-    /// The engines that are not worth measuring further, told from what each operator took in a first look at all of them, on each
-    /// number of cores. One engine stays on every cluster.
+    /// The engines that are not worth measuring further, by what each operator took in a first look at all of them, on
+    /// each number of cores. One engine stays on every cluster.
     pub fn of(network: &NetworkProfile, board: &Board) -> Vec<Self> {
         let several = board.clusters().iter().filter(|cluster| cluster.engines.iter().len() > 1);
         several.flat_map(|cluster| Self::of_cluster(network, cluster)).collect()
@@ -53,27 +53,27 @@ fn block_seconds(network: &NetworkProfile, class: &ProcessorClass) -> Option<Vec
     let mut is_traced = false;
     for sample in network.operator_samples.iter().filter(|sample| sample.processor == *class) {
         let first = sample.operators.iter().min().and_then(|&first| block_of.get(first));
-        if let Some(own) = first.and_then(|&block| seconds.get_mut(block)) {
-            *own += sample.time.median_seconds;
+        if let Some(sum) = first.and_then(|&block| seconds.get_mut(block)) {
+            *sum += sample.time.median_seconds;
             is_traced = true;
         }
     }
     is_traced.then_some(seconds)
 }
 
-/// The part of the time with the other engines that an engine could save by running the blocks that it is quickest at: the most of all
-/// numbers of cores.
+/// The part of the time with the other engines that an engine could save by running the blocks that it is quickest at:
+/// the most of all numbers of cores.
 fn gain(engine: EngineName, all: &BTreeMap<EngineName, Vec<Vec<f64>>>) -> f64 {
-    let of_count = |(place, own): (usize, &Vec<f64>)| {
+    let of_count = |(position, times): (usize, &Vec<f64>)| {
         let others = |block: usize| {
             let times = all.iter().filter(|(name, _)| **name != engine);
-            times.filter_map(|(_, times)| times.get(place)?.get(block).copied()).fold(f64::INFINITY, f64::min)
+            times.filter_map(|(_, times)| times.get(position)?.get(block).copied()).fold(f64::INFINITY, f64::min)
         };
-        let saved: f64 = own.iter().enumerate().map(|(block, time)| (others(block) - time).max(0.0)).sum();
-        saved / (0..own.len()).map(others).sum::<f64>().max(1e-12)
+        let saved: f64 = times.iter().enumerate().map(|(block, time)| (others(block) - time).max(0.0)).sum();
+        saved / (0..times.len()).map(others).sum::<f64>().max(1e-12)
     };
-    let own = all.get(&engine).into_iter().flatten();
-    own.enumerate().map(of_count).fold(0.0, f64::max)
+    let by_count = all.get(&engine).into_iter().flatten();
+    by_count.enumerate().map(of_count).fold(0.0, f64::max)
 }
 
 #[cfg(test)]
@@ -101,10 +101,10 @@ mod tests {
         assert_eq!(network.blocks.len(), 3);
         let mut add = |engine: EngineName, times: [[f64; 3]; 2]| {
             for (count, times) in [1, 2].into_iter().zip(times) {
-                for (place, seconds) in times.into_iter().enumerate() {
+                for (block, seconds) in times.into_iter().enumerate() {
                     network.operator_samples.push(OperatorSample {
                         processor: ProcessorClass::new("B", count).with_engine(engine),
-                        operators: vec![place],
+                        operators: vec![block],
                         concurrent: 1,
                         time: Statistics::of(&[seconds]).unwrap(),
                         conditions: SampleConditions::default(),

@@ -1,7 +1,9 @@
+//! A cost table of a network from a profile.
+
 use std::collections::BTreeSet;
 
 use millstream_board::{Board, ProcessorClass};
-use millstream_cost::{CostEntry, CostTable, Nanoseconds, Origin, ProcessorIndex};
+use millstream_cost::{ClassId, CostEntry, CostTable, Nanoseconds, Origin};
 use millstream_graph::Graph;
 use millstream_partition::Chain;
 
@@ -27,13 +29,14 @@ const MODEL_DEVIATION: f64 = 0.5;
 
 /// Costs of a network on all processor classes of a board, from a profile of that board.
 ///
-/// Where the profile has samples of this network (same `digest`), the times are those that its operators have in context:
-/// operator samples say how long each takes, and segment samples correct what does not add up. Otherwise they are predicted
-/// by the default models ([`ProcessorModel`]), or, without any operator samples, by the [`LinearModel`]. Engines that were left out of a
-/// network's measurements ([`LeftOutEngine`](crate::LeftOutEngine)) run none of it.
+/// Where the profile has samples of this network (same `digest`), the times are those that its operators have in
+/// context: operator samples say how long each takes, and segment samples correct what does not add up. Otherwise they
+/// are predicted by the default models ([`ProcessorModel`]), or, without any operator samples, by the [`LinearModel`].
+/// Engines that were left out of a network's measurements ([`LeftOutEngine`](crate::LeftOutEngine)) run none of it.
 ///
 /// # Errors
-/// [`PredictError::OtherBoard`] if the profile is of another board, [`PredictError::MissingProcessor`] if it lacks a processor.
+/// [`PredictError::OtherBoard`] if the profile is of another board, [`PredictError::MissingProcessor`] if it lacks a
+/// processor.
 pub fn fit(
     profile: &Profile,
     board: &Board,
@@ -57,7 +60,7 @@ pub fn fit(
     };
 
     let mut table = CostTable::new(graph.operators().len(), board.processor_classes());
-    for processor in table.processors() {
+    for processor in table.class_ids() {
         let class = table.classes()[processor.index()].clone();
         if measured.is_none_or(|network| !network.left_out.iter().any(|skipped| skipped.concerns(&class))) {
             fitting.fill_processor(&mut table, processor, &class)?;
@@ -89,7 +92,7 @@ impl Fitting<'_> {
     fn fill_processor(
         &self,
         table: &mut CostTable,
-        processor: ProcessorIndex,
+        processor: ClassId,
         class: &ProcessorClass,
     ) -> Result<(), PredictError> {
         let of_class = |sample: &&OperatorSample| sample.processor == *class;
@@ -123,8 +126,8 @@ impl Fitting<'_> {
         traced_times(network, traced, &self.first_of_fused, &model)
     }
 
-    /// What they take by other networks' samples; `None` on a class that was left out there, because others are quicker wherever they were
-    /// measured beside it.
+    /// What they take by other networks' samples; `None` on a class that was left out there, because others are quicker
+    /// wherever they were measured beside it.
     fn predicted(&self, class: &ProcessorClass) -> Result<Option<ExpectedTimes>, PredictError> {
         let model = match Model::fit(self.profile, self.board, class) {
             Err(_) if self.profile.leaves_out(class) => return Ok(None),
@@ -139,11 +142,11 @@ impl Fitting<'_> {
     }
 }
 
-/// Times of blocks on cores, from what their operators should take (`expected`) and from segments that were measured, and what a
-/// hand-over costs there.
+/// Times of blocks on cores, from what their operators should take (`expected`) and from segments that were measured,
+/// and what a hand-over costs there.
 fn fill_blocks(
     table: &mut CostTable,
-    processor: ProcessorIndex,
+    class: ClassId,
     chain: &Chain,
     expected: &ExpectedTimes,
     segments: &[&SegmentSample],
@@ -153,9 +156,9 @@ fn fill_blocks(
     if segments.is_empty() {
         let origin = if is_traced { Origin::Measured } else { Origin::Model };
         for (block, times) in blocks {
-            fill(table, processor, block, times, BlockTime::sum_of(times, origin));
+            fill(table, class, block, times, BlockTime::sum_of(times, origin));
         }
-        table.set_hand_over(processor, ASSUMED_HAND_OVER);
+        table.set_hand_over(class, ASSUMED_HAND_OVER);
         return;
     }
 
@@ -170,29 +173,30 @@ fn fill_blocks(
     let estimates = block_seconds.into_iter().zip(block_deviations);
     for ((block, times), (seconds, deviation)) in blocks.zip(estimates) {
         let interval = NINE_IN_TEN * deviation / seconds;
-        fill(table, processor, block, times, BlockTime { seconds, interval, origin: Origin::Measured });
+        fill(table, class, block, times, BlockTime { seconds, interval, origin: Origin::Measured });
     }
-    table.set_hand_over(processor, hand_over);
+    table.set_hand_over(class, hand_over);
 }
 
 /// Times of an accelerator's operators as they were traced: those that ran as one have theirs at the first of them.
-fn fill_traced(table: &mut CostTable, processor: ProcessorIndex, chain: &Chain, traced: &[&OperatorSample]) {
+fn fill_traced(table: &mut CostTable, class: ClassId, chain: &Chain, traced: &[&OperatorSample]) {
     let order: Vec<_> = chain.blocks().iter().flat_map(|block| &block.operators).collect();
     for sample in traced {
-        let mut places = sample.operators.clone();
-        places.sort_unstable();
-        for (index, place) in places.into_iter().enumerate() {
-            let seconds = if index == 0 { sample.time.median_seconds } else { 0.0 };
+        let mut operators = sample.operators.clone();
+        operators.sort_unstable();
+        for (position, operator) in operators.into_iter().enumerate() {
+            let is_first = position == 0;
+            let seconds = if is_first { sample.time.median_seconds } else { 0.0 };
             let deviation = NINE_IN_TEN * sample.time.standard_error_seconds();
             let bound = |seconds: f64| Nanoseconds::from_seconds(seconds.max(0.0));
             let entry = CostEntry {
                 time: bound(seconds),
                 low: bound(seconds - deviation),
-                high: bound(if index == 0 { seconds + deviation } else { 0.0 }),
+                high: bound(if is_first { seconds + deviation } else { 0.0 }),
                 origin: Origin::Measured,
             };
-            if let Some(id) = order.get(place) {
-                table.set_entry(processor, id.index(), entry);
+            if let Some(&&id) = order.get(operator) {
+                table.set_entry(class, id, entry);
             }
         }
     }
@@ -231,8 +235,8 @@ impl Model {
 
 fn segment_work<'a>(profile: &'a Profile, class: &ProcessorClass) -> Vec<SegmentWork<'a>> {
     let of_network = |network: &'a NetworkProfile| {
-        let own = network.samples.iter().filter(|sample| sample.processor == *class);
-        own.map(|sample| SegmentWork {
+        let class_samples = network.samples.iter().filter(|sample| sample.processor == *class);
+        class_samples.map(|sample| SegmentWork {
             operators: network.blocks[sample.start..sample.end].iter().flatten().collect(),
             seconds: sample.time.median_seconds,
         })

@@ -1,6 +1,6 @@
 //! What a part of an operator shows of the time that does not shrink with it.
 
-use crate::Statistics;
+use crate::Summary;
 use crate::samples::PartSample;
 
 /// No more of the time is taken for fixed, however noisy the samples.
@@ -14,5 +14,5 @@ pub(crate) fn fixed_fraction(part: &PartSample, whole: &PartSample) -> f64 {
 }
 
 pub(crate) fn median(values: &[f64]) -> Option<f64> {
-    Statistics::of(values).map(|statistics| statistics.median_seconds)
+    Summary::of(values).map(|summary| summary.median)
 }

@@ -1,11 +1,13 @@
+//! The fastest thread granularity, from measurements.
+
 use std::collections::BTreeMap;
 
 use crate::PredictError;
 use crate::published::{Granularity, GranularityModel, GranularitySample};
 use crate::samples::GranularityRecord;
 
-/// How the work of a convolution is best divided among an accelerator's threads, by lines that are fitted to measurements, one per
-/// policy and granularity.
+/// How the work of a convolution is best divided among an accelerator's threads, by lines that are fitted to
+/// measurements, one per policy and granularity.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GranularityChoice {
     /// By the number of the policy.

@@ -14,8 +14,8 @@ pub struct LeftOutEngine {
     pub cluster: String,
     /// The engine.
     pub engine: EngineName,
-    /// The part of the network's time that it could save at most, by running every block that it is quicker at; missing if it does not run
-    /// all of the network's operators.
+    /// The part of the network's time that it could save at most, by running every block that it is quicker at; missing
+    /// if it does not run all of the network's operators.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gain: Option<f64>,
 }
@@ -29,8 +29,9 @@ impl LeftOutEngine {
     /// The engines of a board's clusters without those that are left out.
     pub fn others(left_out: &[Self], board: &Board) -> Engines {
         let kept = |cluster: &Cluster| {
-            let is_kept =
-                |engine: &EngineName| !left_out.iter().any(|own| own.concerns(&cluster.class(1).with_engine(*engine)));
+            let is_kept = |engine: &EngineName| {
+                !left_out.iter().any(|omission| omission.concerns(&cluster.class(1).with_engine(*engine)))
+            };
             let kept: Vec<EngineName> = cluster.engines.iter().filter(is_kept).collect();
             EngineSet::try_from(kept).unwrap_or_else(|_| cluster.engines.clone())
         };

@@ -1,16 +1,16 @@
 //! What running an operator will take: everything that fills a [`CostTable`](millstream_cost::CostTable).
 //!
-//! A [`Profile`] holds samples: measured times of contiguous parts of networks on processors of a board. [`fit()`] turns them
-//! into a table for a network that was measured.
+//! A [`Profile`] holds samples: measured times of contiguous parts of networks on processors of a board. [`fit()`]
+//! turns them into a table for a network that was measured.
 //!
-//! Runtimes fuse operators and change layouts within a segment, so times of single operators measured alone do not add up.
-//! Samples are therefore of whole segments at several scales and of operators in context. Where a network was measured,
-//! [`fit()`] estimates its blocks' times from both by Gaussian least squares; networks that were not are predicted by
-//! [`CostModels`], one [`ProcessorModel`] per processor class. The papers' models are in [`published`] as they were published (and
-//! [`PowerModel`]); [`compare()`] sets them beside the default on the same samples. [`published::AcceleratorFit`] fits the
-//! co-scheduling paper's model to measured phases of an accelerator, and [`CostModels::with_accelerator`] predicts with it. [`calibration`] makes cost models of a board
-//! that is not here from what others measured on it.
-//! [`explained`] says how the estimate of times in context works.
+//! Runtimes fuse operators and change layouts within a segment, so times of single operators measured alone do not add
+//! up. Samples are therefore of whole segments at several scales and of operators in context. Where a network was
+//! measured, [`fit()`] estimates its blocks' times from both by Gaussian least squares; networks that were not are
+//! predicted by [`CostModels`], one [`ProcessorModel`] per processor class. The papers' models are in [`published`] as
+//! they were published (and [`PowerModel`]); [`compare()`] sets them beside the default on the same samples.
+//! [`published::AcceleratorFit`] fits the co-scheduling paper's model to measured phases of an accelerator, and
+//! [`CostModels::with_accelerator`] predicts with it. [`calibration`] makes cost models of a board that you do not have
+//! from what others measured on it. [`explained`] says how the estimate of times in context works.
 //!
 //! ```
 //! use millstream_predict::{Line, Weighting};
@@ -83,5 +83,5 @@ pub use rows::makes_tiles;
 pub use statistics::{Statistics, Summary};
 pub use threads::threads_by_family;
 pub use transfer::{ClusterTransfer, fit_transfer};
-pub use unseen::{UnseenPrediction, predict_unseen};
+pub use unseen::{OperatorPrediction, predict_unseen};
 pub use with_accelerator::accelerator_of;

@@ -1,3 +1,5 @@
+//! Straight lines through costs.
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -70,5 +72,22 @@ impl Line {
             [slope, intercept] => Ok(Self { slope: *slope, intercept: *intercept }),
             _ => Err(PredictError::Degenerate { what: what.to_owned(), detail: "no line was found".to_owned() }),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two points of 1 and 3 at 0, and one at 1 that any line can meet: absolute errors are least between the two, at
+    /// 2; relative ones at 1.2, where `(a - 1)^2 + (a / 3 - 1)^2` is.
+    #[test]
+    fn relative_errors_weigh_small_values_more() -> Result<(), PredictError> {
+        let points = [(0.0, 1.0), (0.0, 3.0), (1.0, 2.0)];
+        for (weighting, intercept) in [(Weighting::Absolute, 2.0), (Weighting::Relative, 1.2)] {
+            let line = Line::fit("points", &points, weighting)?;
+            assert!((line.intercept - intercept).abs() < 1e-9 && (line.at(1.0) - 2.0).abs() < 1e-9, "{line:?}");
+        }
+        Ok(())
     }
 }

@@ -1,4 +1,6 @@
-use millstream_graph::Family;
+//! A first, linear model of operator times.
+
+use millstream_graph::FamilyWork;
 use nalgebra::{DMatrix, DVector};
 
 use crate::model::least_squares;
@@ -7,8 +9,8 @@ use crate::samples::OperatorRecord;
 /// Terms of the model.
 const TERMS: usize = 5;
 
-/// A first model of operator times on one processor: seconds per multiply-accumulate (dense and depthwise apart), per byte
-/// of weights, per byte of values, and per operator, none of them negative. Fitted to relative errors.
+/// A first model of operator times on one processor: seconds per multiply-accumulate (dense and depthwise apart), per
+/// byte of weights, per byte of values, and per operator, none of them negative. Fitted to relative errors.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LinearModel {
     coefficients: [f64; TERMS],
@@ -49,15 +51,9 @@ impl LinearModel {
 fn terms(operator: &OperatorRecord) -> [f64; TERMS] {
     let work = &operator.work;
     let macs = work.macs as f64;
-    let (dense, other) = match operator.family() {
-        Family::Convolution
-        | Family::QuantizedConvolution
-        | Family::IntegerConvolution
-        | Family::FullyConnected
-        | Family::MatrixMultiplication
-        | Family::QuantizedMatrixMultiplication
-        | Family::IntegerMatrixMultiplication => (macs, 0.0),
-        _ => (0.0, macs),
+    let (dense, other) = match operator.family().work() {
+        FamilyWork::DenseConvolution | FamilyWork::MatrixProduct => (macs, 0.0),
+        FamilyWork::GroupedConvolution | FamilyWork::Values => (0.0, macs),
     };
     [dense, other, work.weight_bytes as f64, (work.input_bytes + work.output_bytes) as f64, 1.0]
 }

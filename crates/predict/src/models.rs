@@ -1,5 +1,7 @@
+//! Cost models of a board, as files keep them, and tables that they predict.
+
 use millstream_board::{Board, BoardDocument, Document, DocumentError, ProcessorClass, Provenance, read_document};
-use millstream_cost::{CostEntry, CostTable, Nanoseconds, Origin, ProcessorIndex};
+use millstream_cost::{ClassId, CostEntry, CostTable, Nanoseconds, Origin};
 use millstream_graph::Graph;
 use millstream_partition::Chain;
 use schemars::JsonSchema;
@@ -76,7 +78,7 @@ impl Document for CostModels {
                 );
             }
         }
-        if let Some(index) = self.convolutions.iter().position(|own| !own.is_sound()) {
+        if let Some(index) = self.convolutions.iter().position(|convolution| !convolution.is_sound()) {
             return invalid(format!("convolutions[{index}]"), "must consist of numbers".into());
         }
 
@@ -110,17 +112,17 @@ impl Document for CostModels {
     }
 }
 
-/// Whether the terms of a model are known, and numbers from 0. `place` is where it stands in its file.
-fn check_terms(processor: &ProcessorModel, place: &str) -> Result<(), DocumentError> {
+/// Whether the terms of a model are known, and numbers from 0. `field` is what its file calls it.
+fn check_terms(processor: &ProcessorModel, field: &str) -> Result<(), DocumentError> {
     let invalid = |field: String, detail: String| Err(DocumentError::invalid::<CostModels>(field, detail));
     for (position, model) in processor.families.iter().chain([&processor.pooled]).enumerate() {
         for term in &model.terms {
-            let field = || format!("{place}.families[{position}].terms['{}']", term.name);
+            let term_field = || format!("{field}.families[{position}].terms['{}']", term.name);
             if !(term.seconds.is_finite() && term.seconds >= 0.0) {
-                return invalid(field(), format!("is {}, must be a number from 0", term.seconds));
+                return invalid(term_field(), format!("is {}, must be a number from 0", term.seconds));
             }
             if !FamilyModel::knows(&term.name) {
-                return invalid(field(), "is not a term that this version knows".into());
+                return invalid(term_field(), "is not a term that this version knows".into());
             }
         }
     }
@@ -131,8 +133,8 @@ impl CostModels {
     /// Fits models to the operator samples of a profile, one for every processor class of its board.
     ///
     /// # Errors
-    /// [`PredictError::MissingProcessor`] if a class was not measured, [`PredictError::TooFewSamples`] if its samples have too few
-    /// different shapes, [`PredictError::Document`] if the profile's board is impossible.
+    /// [`PredictError::MissingProcessor`] if a class was not measured, [`PredictError::TooFewSamples`] if its samples
+    /// have too few different shapes, [`PredictError::Document`] if the profile's board is impossible.
     pub fn fit(profile: &Profile, provenance: Provenance) -> Result<Self, PredictError> {
         let board = profile.board()?;
         let fit = |class: ProcessorClass| {
@@ -156,7 +158,7 @@ impl CostModels {
             accelerators: board
                 .accelerators()
                 .iter()
-                .filter_map(|own| measured_costs(profile, &board, &own.label))
+                .filter_map(|accelerator| measured_costs(profile, &board, &accelerator.label))
                 .collect(),
             convolutions: Vec::new(),
             networks: Vec::new(),
@@ -165,7 +167,7 @@ impl CostModels {
 
     /// The default models that were fitted: of all classes of cores, and of accelerators that were measured.
     pub fn fitted(&self) -> impl Iterator<Item = &ProcessorModel> {
-        let measured = self.accelerators.iter().filter_map(|own| match &own.model {
+        let measured = self.accelerators.iter().filter_map(|accelerator| match &accelerator.model {
             AcceleratorCostModel::Measured(measured) => Some(&measured.model),
             _ => None,
         });
@@ -180,20 +182,20 @@ impl CostModels {
         Ok(read_document(text)?)
     }
 
-    /// Costs of a network on all processor classes of a board, all of them predicted. `digest` is that of the model: networks that
-    /// were measured as a whole take what was measured.
+    /// Costs of a network on all processor classes of a board, all of them predicted. `digest` is that of the model:
+    /// networks that were measured as a whole take what was measured.
     ///
     /// # Errors
     /// [`PredictError::OtherBoard`] if the models are of another board, [`PredictError::MissingModel`] if one lacks.
     pub fn table(&self, board: &Board, digest: &str, graph: &Graph, chain: &Chain) -> Result<CostTable, PredictError> {
-        check_board(&self.board.name, &self.board_fingerprint, board)?;
+        check_board("cost models are", &self.board.name, &self.board_fingerprint, board)?;
         let mut table = CostTable::new(graph.operators().len(), board.processor_classes());
         let blocks = records(graph, chain);
         let first_of_fused = predicted_first_of_fused(&self.fusions, board, &blocks);
-        for processor in table.processors() {
+        for processor in table.class_ids() {
             let class = table.classes()[processor.index()].clone();
-            let known = self.networks.iter().find(|own| own.processor == class && own.digest == digest);
-            let factor = known.map_or(1.0, |own| own.factor);
+            let known = self.networks.iter().find(|network| network.processor == class && network.digest == digest);
+            let factor = known.map_or(1.0, |network| network.factor);
             if board.accelerator(&class.cluster).is_some() {
                 self.fill_accelerator(&mut table, processor, factor, chain, &blocks);
                 set_part_costs(&mut table, processor, board, &blocks, chain, &[]);
@@ -212,9 +214,10 @@ impl CostModels {
 
             let predictor = model.predictor();
             let fusion = Fusion::new(&self.fusions, class.engine);
-            let is_fitted = board.cluster(&class.cluster).is_ok_and(|own| own.engines.first() == class.engine);
-            let own = self.convolutions.iter().find(|own| is_fitted && own.cluster == class.cluster);
-            let known = |first: &OperatorRecord| own?.seconds(first, class.count);
+            let is_fitted = board.cluster(&class.cluster).is_ok_and(|cluster| cluster.engines.first() == class.engine);
+            let convolution =
+                self.convolutions.iter().find(|convolution| is_fitted && convolution.cluster == class.cluster);
+            let known = |first: &OperatorRecord| convolution?.seconds(first, class.count);
 
             for ((block, records), first_of) in chain.blocks().iter().zip(&blocks).zip(&first_of_fused) {
                 let mut times = predict_block_with(&predictor, &fusion, records, known);
@@ -233,23 +236,24 @@ impl CostModels {
     fn fill_accelerator(
         &self,
         table: &mut CostTable,
-        processor: ProcessorIndex,
+        class: ClassId,
         factor: f64,
         chain: &Chain,
         blocks: &[Vec<OperatorRecord>],
     ) {
-        let label = &table.classes()[processor.index()].cluster;
-        let Some(costs) = self.accelerators.iter().find(|own| own.label == *label) else { return };
+        let label = &table.classes()[class.index()].cluster;
+        let Some(costs) = self.accelerators.iter().find(|accelerator| accelerator.label == *label) else { return };
         let ids = chain.blocks().iter().flat_map(|block| &block.operators);
-        for (id, record) in ids.zip(blocks.iter().flatten()) {
+        for (&id, record) in ids.zip(blocks.iter().flatten()) {
             let Some(seconds) = costs.seconds(record) else { continue };
             let time = Nanoseconds::from_seconds(seconds * factor);
-            table.set_entry(processor, id.index(), CostEntry { time, low: time, high: time, origin: Origin::Model });
+            table.set_entry(class, id, CostEntry { time, low: time, high: time, origin: Origin::Model });
         }
     }
 }
 
-/// For each operator of each block, by its place there, the first of those that any engine of the board is expected to run as one with it.
+/// For each operator of each block, by its position there, the first of those that any engine of the board is expected
+/// to run as one with it.
 pub(crate) fn predicted_first_of_fused(
     rules: &[FusionRule],
     board: &Board,
@@ -259,12 +263,12 @@ pub(crate) fn predicted_first_of_fused(
     let of_block = |block: &Vec<OperatorRecord>| {
         let mut first_of: Vec<usize> = (0..block.len()).collect();
         for fusion in &engines {
-            let mut place = 0;
+            let mut first = 0;
             for group in fusion.groups(block) {
-                for second in place + 1..place + group.len() {
-                    merge_groups(&mut first_of, place, second);
+                for other in first + 1..first + group.len() {
+                    merge_groups(&mut first_of, first, other);
                 }
-                place += group.len();
+                first += group.len();
             }
         }
         first_of
@@ -277,7 +281,8 @@ pub(crate) fn predict_block(predictor: &Predictor, fusion: &Fusion, block: &[Ope
     predict_block_with(predictor, fusion, block, |_| None)
 }
 
-/// The same where something else may know what those take that begin with an operator.
+/// As [`predict_block`], but where `known` has the seconds of what runs as one and begins with an operator, it takes
+/// these.
 fn predict_block_with(
     predictor: &Predictor,
     fusion: &Fusion,

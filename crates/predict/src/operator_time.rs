@@ -1,3 +1,5 @@
+//! What an operator takes, and how sure that is.
+
 /// Standard deviations within which nine in ten values lie.
 pub(crate) const NINE_IN_TEN: f64 = 1.645;
 

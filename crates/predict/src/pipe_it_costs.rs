@@ -10,8 +10,8 @@ use crate::published::{GemmModel, MulticoreModel, MulticoreSample};
 use crate::samples::OperatorRecord;
 use crate::{PredictError, Profile};
 
-/// What convolutions take on the cores of a cluster by Pipe-it's regression (equations 3 to 5) and its model of several cores (equations 6 to
-/// 8, with an even split).
+/// What convolutions take on the cores of a cluster by Pipe-it's regression (equations 3 to 5) and its model of several
+/// cores (equations 6 to 8, with an even split).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PipeItCosts {
@@ -45,17 +45,18 @@ impl PipeItCosts {
         let most = cluster.cores.len();
         let shape = |operator: &OperatorRecord| operator.work.gemm.unwrap_or(GemmShape { n: 0, k: 0, m: 0 });
         let on = |count: usize| of_family(profile, &cluster.class(count), Family::Convolution);
-        let single: Vec<(GemmShape, f64)> = on(1).iter().map(|own| (shape(own.main), own.seconds)).collect();
+        let single: Vec<(GemmShape, f64)> =
+            on(1).iter().map(|observation| (shape(observation.main), observation.seconds)).collect();
         let gemm = GemmModel::fit(&single)?;
         let mut samples = Vec::new();
         // On one core nothing is dealt out; but a single other number of cores does not tell the constants apart.
         let fewest = if most > 2 { 2 } else { 1 };
         for count in fewest..=most {
-            samples.extend(on(count).iter().map(|own| MulticoreSample {
-                n: shape(own.main).n,
+            samples.extend(on(count).iter().map(|observation| MulticoreSample {
+                n: shape(observation.main).n,
                 cores: count as u64,
-                single_core_seconds: gemm.seconds(&shape(own.main)),
-                seconds: own.seconds,
+                single_core_seconds: gemm.seconds(&shape(observation.main)),
+                seconds: observation.seconds,
             }));
         }
         let several_cores = match most {
@@ -70,15 +71,15 @@ impl PipeItCosts {
         Ok(Self { cluster: cluster.label.clone(), coefficients, several_cores, r_squared })
     }
 
-    /// Time of a convolution in one group on so many cores; `None` for other operators, and where the regression predicts no time at all,
-    /// which it may for small layers.
+    /// Time of a convolution in one group on so many cores; `None` for other operators, and where the regression
+    /// predicts no time at all, which it may for small layers.
     pub fn seconds(&self, operator: &OperatorRecord, cores: usize) -> Option<f64> {
         let shape = operator.work.gemm.filter(|_| operator.family() == Family::Convolution)?;
         let single = GemmModel::new(self.coefficients).seconds(&shape);
         let seconds = match self.several_cores.filter(|_| cores > 1) {
             None => single,
-            Some(own) => {
-                let SeveralCores { tile_rows, alpha_1_seconds, alpha_2_seconds, alpha_3_seconds } = own;
+            Some(several) => {
+                let SeveralCores { tile_rows, alpha_1_seconds, alpha_2_seconds, alpha_3_seconds } = several;
                 let (alpha_1, alpha_2, alpha_3) = (alpha_1_seconds, alpha_2_seconds, alpha_3_seconds);
                 MulticoreModel { tile_rows, alpha_1, alpha_2, alpha_3 }.seconds(shape.n, cores as u64, single)
             }
@@ -88,8 +89,8 @@ impl PipeItCosts {
 
     /// Whether it consists of numbers.
     pub(crate) fn is_sound(&self) -> bool {
-        let several = self.several_cores.iter().flat_map(|own| {
-            [own.alpha_1_seconds, own.alpha_2_seconds, own.alpha_3_seconds, own.tile_rows.max(1) as f64]
+        let several = self.several_cores.iter().flat_map(|costs| {
+            [costs.alpha_1_seconds, costs.alpha_2_seconds, costs.alpha_3_seconds, costs.tile_rows.max(1) as f64]
         });
         self.coefficients.iter().copied().chain(several).all(f64::is_finite)
     }

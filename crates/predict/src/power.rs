@@ -1,3 +1,5 @@
+//! The power of clusters (Para-Pipe, equation 8).
+
 use millstream_board::{Board, PowerCoefficients};
 use millstream_cost::PowerOrigin;
 use schemars::JsonSchema;
@@ -39,8 +41,8 @@ impl PowerModel {
     /// Fits both coefficients by ordinary least squares.
     ///
     /// # Errors
-    /// [`PredictError::TooFewSamples`] or [`PredictError::Degenerate`] if all samples have the same load at the same operating
-    /// point.
+    /// [`PredictError::TooFewSamples`] or [`PredictError::Degenerate`] if all samples have the same load at the same
+    /// operating point.
     pub fn fit(cluster: &str, samples: &[&PowerSample]) -> Result<Self, PredictError> {
         let terms = ["V V U f", "V"].map(Term::new);
         let row =
@@ -59,12 +61,12 @@ impl From<PowerCoefficients> for PowerModel {
     }
 }
 
-/// The power of clusters and accelerators: fitted where the profile has samples that determine it, else as the board file says; clusters of
-/// which neither knows anything are left out.
+/// The power of clusters and accelerators: fitted where the profile has samples that determine it, else as the board
+/// file says; clusters of which neither knows anything are left out.
 pub(crate) fn fit_power(board: &Board, samples: &[PowerSample]) -> Vec<ClusterPower> {
     let of_cluster = |label: &str| {
-        let own: Vec<&PowerSample> = samples.iter().filter(|sample| sample.cluster == label).collect();
-        PowerModel::fit(label, &own).ok().map(|model| (model, PowerOrigin::Measured))
+        let cluster_samples: Vec<&PowerSample> = samples.iter().filter(|sample| sample.cluster == label).collect();
+        PowerModel::fit(label, &cluster_samples).ok().map(|model| (model, PowerOrigin::Measured))
     };
     let clusters = board.clusters().iter().map(|cluster| (&cluster.label, cluster.power));
     let accelerators = board.accelerators().iter().map(|accelerator| (&accelerator.label, accelerator.power));

@@ -1,3 +1,5 @@
+//! Profiles: everything that was measured on a board, as files keep it.
+
 use std::collections::HashSet;
 
 use millstream_board::{Board, BoardDocument, Document, DocumentError, ProcessorClass, Provenance, read_document};
@@ -75,27 +77,27 @@ impl Document for Profile {
         let invalid = |field: String, detail: String| Err(DocumentError::invalid::<Self>(field, detail));
         for (network_index, network) in self.networks.iter().enumerate() {
             let operators = network.operators().count();
-            let place = |samples: &str, index: usize, name: &str| {
+            let field = |samples: &str, index: usize, name: &str| {
                 format!("networks[{network_index}].{samples}[{index}].{name}")
             };
             for (index, sample) in network.samples.iter().enumerate() {
                 if sample.start >= sample.end || sample.end > network.blocks.len() {
                     let range = format!("gives the range {}..{}", sample.start, sample.end);
-                    return invalid(place("samples", index, "end"), range);
+                    return invalid(field("samples", index, "end"), range);
                 }
-                check_time(&sample.time, &place("samples", index, "time"))?;
+                check_time(&sample.time, &field("samples", index, "time"))?;
             }
             for (index, sample) in network.operator_samples.iter().enumerate() {
-                check_operators(&sample.operators, operators, place("operator_samples", index, "operators"))?;
-                check_time(&sample.time, &place("operator_samples", index, "time"))?;
+                check_operators(&sample.operators, operators, field("operator_samples", index, "operators"))?;
+                check_time(&sample.time, &field("operator_samples", index, "time"))?;
             }
             for (index, sample) in network.part_samples.iter().enumerate() {
-                check_operators(&sample.operators, operators, place("part_samples", index, "operators"))?;
+                check_operators(&sample.operators, operators, field("part_samples", index, "operators"))?;
                 if sample.channels == 0 || sample.channels > sample.of {
                     let detail = format!("is {}, must be 1 to {}", sample.channels, sample.of);
-                    return invalid(place("part_samples", index, "channels"), detail);
+                    return invalid(field("part_samples", index, "channels"), detail);
                 }
-                check_time(&sample.time, &place("part_samples", index, "time"))?;
+                check_time(&sample.time, &field("part_samples", index, "time"))?;
             }
         }
 
@@ -156,7 +158,7 @@ impl Profile {
     /// # Errors
     /// [`PredictError::OtherBoard`] if it is not.
     pub fn check_board(&self, board: &Board) -> Result<(), PredictError> {
-        check_board(&self.board.name, &self.board_fingerprint, board)
+        check_board("profile is", &self.board.name, &self.board_fingerprint, board)
     }
 
     /// The board that was measured.
@@ -179,11 +181,11 @@ impl Profile {
             segments.chain(network.operator_samples.iter().map(|sample| sample.processor.clone())).collect::<Vec<_>>()
         };
         let measured: HashSet<ProcessorClass> = self.networks.iter().flat_map(of_network).collect();
-        let place =
+        let position =
             |class: &ProcessorClass| self.board.clusters.iter().position(|cluster| cluster.label == class.cluster);
         let mut classes: Vec<ProcessorClass> = measured.into_iter().collect();
         // Accelerators come after the clusters.
-        classes.sort_by_key(|class| (place(class).is_none(), place(class), class.clone()));
+        classes.sort_by_key(|class| (position(class).is_none(), position(class), class.clone()));
         classes
     }
 
@@ -213,13 +215,19 @@ impl NetworkProfile {
     }
 }
 
-/// Whether a document of the board of this name and fingerprint is of `board`.
-pub(crate) fn check_board(name: &str, fingerprint: &str, board: &Board) -> Result<(), PredictError> {
+/// Whether a document of the board of this name and fingerprint is of `board`; `what` is for people.
+pub(crate) fn check_board(
+    what: &'static str,
+    name: &str,
+    fingerprint: &str,
+    board: &Board,
+) -> Result<(), PredictError> {
     let board_fingerprint = board.fingerprint();
     if fingerprint == board_fingerprint {
         return Ok(());
     }
     Err(PredictError::OtherBoard {
+        what,
         profile: name.to_owned(),
         profile_fingerprint: fingerprint.to_owned(),
         board: board.name().to_owned(),

@@ -1,4 +1,5 @@
-//! Ordinary least squares with standard errors, as `linregress` fits it, after a check for samples that can't determine the coefficients.
+//! Ordinary least squares with standard errors, as `linregress` fits it, after a check for samples that can't determine
+//! the coefficients.
 
 use linregress::{
     LowLevelRegressionModel, fit_low_level_regression_model, fit_low_level_regression_model_without_statistics,
@@ -37,9 +38,9 @@ impl Regression {
     /// errors.
     ///
     /// # Errors
-    /// [`PredictError::TooFewSamples`] with fewer samples than terms, [`PredictError::Degenerate`] if a term is a combination of
-    /// others on all samples, so that no samples like these could tell their coefficients apart, or if samples are not finite or not
-    /// all of the same terms.
+    /// [`PredictError::TooFewSamples`] with fewer samples than terms, [`PredictError::Degenerate`] if a term is a
+    /// combination of others on all samples, so that no samples like these could tell their coefficients apart, or if
+    /// samples are not finite or not all of the same terms.
     pub fn ordinary(what: &str, terms: &[Term], rows: &[Vec<f64>], values: &[f64]) -> Result<Self, PredictError> {
         let count = terms.len();
         if rows.len() < count {
@@ -185,7 +186,8 @@ mod tests {
         assert!(message.contains("2 samples") && message.contains("3"), "{message}");
     }
 
-    /// Three coefficients from six samples, solved in fractions: the determinant of the normal equations is a multiple of 239.
+    /// Three coefficients from six samples, solved in fractions: the determinant of the normal equations is a multiple
+    /// of 239.
     #[test]
     fn a_plane_through_six_points_is_the_one_that_was_worked_out_by_hand() {
         let rows: Vec<Vec<f64>> = [(0, 2), (1, 0), (2, 1), (3, 4), (4, 1), (5, 3)]
@@ -212,7 +214,8 @@ mod tests {
 
     #[test]
     fn a_single_term_and_an_exact_fit_have_errors_of_their_own() {
-        // Through (1, 1), (2, 5), (3, 6): products sum to 29, the squares of x to 14, those of the values about their mean as well.
+        // Through (1, 1), (2, 5), (3, 6): products sum to 29, the squares of x to 14, those of the values about their
+        // mean as well.
         let rows: Vec<Vec<f64>> = (1..4).map(|x| vec![f64::from(x)]).collect();
         let fitted = Regression::ordinary("points", &terms()[..1], &rows, &[1.0, 5.0, 6.0]).unwrap();
         let expected = 29.0 / 14.0;

@@ -3,28 +3,28 @@
 use std::collections::BTreeMap;
 
 use millstream_board::{Board, EngineName, ProcessorClass};
-use millstream_cost::{CostTable, Nanoseconds, ProcessorIndex, RowCost};
+use millstream_cost::{ClassId, CostTable, Nanoseconds, RowCost};
 use millstream_graph::{Along, Family};
 use millstream_partition::Chain;
 
 use crate::fixed_fraction::{fixed_fraction, median};
 use crate::samples::{OperatorRecord, PartSample};
 
-/// What writing a tile to its place takes per byte.
+/// What writing a tile into the whole value takes per byte.
 const JOIN_SECONDS_PER_BYTE: f64 = 1e-10;
 
-/// Whether cores with the engine of this class make tiles of rows: they do with engines that run any part of a network. Execution providers may
-/// refuse the slices of a tile. Accelerators make none, whatever this says.
+/// Whether cores with the engine of this class make tiles of rows: they do with engines that run any part of a network.
+/// Execution providers may refuse the slices of a tile. Accelerators make none, whatever this says.
 pub fn makes_tiles(class: &ProcessorClass) -> bool {
     !matches!(class.engine, EngineName::Provider(_))
 }
 
-/// Sets how every operator's time on a processor depends on its rows: as measured for operators that were, as the median of those of its
-/// family for others. `seconds_per_byte` is what changing the layout of a value takes. Processors of which no tile was measured make none, and
-/// neither do accelerators.
+/// Sets how every operator's time on a processor depends on its rows: as measured for operators that were, as the
+/// median of those of its family for others. `seconds_per_byte` is what changing the layout of a value takes.
+/// Processors of which no tile was measured make none, and neither do accelerators.
 pub(crate) fn set_row_costs(
     table: &mut CostTable,
-    processor: ProcessorIndex,
+    processor: ClassId,
     board: &Board,
     chain: &Chain,
     records: &[&OperatorRecord],
@@ -35,16 +35,16 @@ pub(crate) fn set_row_costs(
     if board.accelerator(&class.cluster).is_some() || !makes_tiles(class) {
         return;
     }
-    let own: Vec<&PartSample> = samples.iter().filter(|sample| sample.processor == *class).collect();
-    if !own.iter().any(|sample| sample.along == Along::Rows) {
+    let class_samples: Vec<&PartSample> = samples.iter().filter(|sample| sample.processor == *class).collect();
+    if !class_samples.iter().any(|sample| sample.along == Along::Rows) {
         return;
     }
 
     let mut measured: BTreeMap<usize, f64> = BTreeMap::new();
     let mut families: BTreeMap<Family, Vec<f64>> = BTreeMap::new();
-    for tile in own.iter().filter(|sample| sample.along == Along::Rows) {
+    for tile in class_samples.iter().filter(|sample| sample.along == Along::Rows) {
         let is_whole = |whole: &&&PartSample| whole.operators == tile.operators && whole.channels == whole.of;
-        let Some(whole) = own.iter().find(is_whole) else { continue };
+        let Some(whole) = class_samples.iter().find(is_whole) else { continue };
         let fraction = fixed_fraction(tile, whole);
         measured.extend(tile.operators.iter().map(|&operator| (operator, fraction)));
         if let Some(record) = tile.operators.first().and_then(|&head| records.get(head)) {
@@ -55,9 +55,9 @@ pub(crate) fn set_row_costs(
     let everything: Vec<f64> = families.values().flatten().copied().collect();
     let start = Nanoseconds::from_seconds(table.hand_over_model(processor).seconds);
     let ids = chain.blocks().iter().flat_map(|block| &block.operators);
-    for (place, (id, record)) in ids.zip(records).enumerate() {
+    for (index, (&id, record)) in ids.zip(records).enumerate() {
         let of_family = || families.get(&record.family()).and_then(|fractions| median(fractions));
-        let known = measured.get(&place).copied().or_else(of_family).or_else(|| median(&everything));
+        let known = measured.get(&index).copied().or_else(of_family).or_else(|| median(&everything));
         let seconds = |bytes: u64, per_byte: f64| Nanoseconds::from_seconds(bytes as f64 * per_byte);
         let cost = RowCost {
             fixed_fraction: known.unwrap_or_default(),
@@ -65,6 +65,6 @@ pub(crate) fn set_row_costs(
             read: seconds(record.work.input_bytes, seconds_per_byte),
             write: seconds(record.work.output_bytes, seconds_per_byte + JOIN_SECONDS_PER_BYTE),
         };
-        table.set_rows(processor, id.index(), cost);
+        table.set_rows(processor, id, cost);
     }
 }

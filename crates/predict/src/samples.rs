@@ -41,7 +41,7 @@ pub struct SampleConditions {
     /// Time that other programs had on any core, as a part of the time that passed; above 1 if they had several.
     #[serde(default)]
     pub other_load: f64,
-    /// Clock frequency of the processor's first core, where the system tells it.
+    /// Clock frequency of the processor's first core, where the system reports it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hertz: Option<f64>,
 }
@@ -84,8 +84,8 @@ pub struct OperatorSample {
     pub conditions: SampleConditions,
 }
 
-/// The time of a part of an operator: some of its output channels or rows, together with the operators that follow it channel by
-/// channel.
+/// The time of a part of an operator: some of its output channels or rows, together with the operators that follow it
+/// channel by channel.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PartSample {

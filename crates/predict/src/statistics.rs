@@ -1,3 +1,5 @@
+//! Summaries of repeated measurements.
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -20,8 +22,8 @@ impl Statistics {
         Some(Self { median_seconds: median, mad_seconds: deviation, repetitions: seconds.len() })
     }
 
-    /// Standard error of the median, for normally distributed noise: 1.4826 MAD estimates the standard deviation, and the
-    /// median is 1.2533 times less certain than the mean.
+    /// Standard error of the median, for normally distributed noise: 1.4826 MAD estimates the standard deviation, and
+    /// the median is 1.2533 times less certain than the mean.
     pub fn standard_error_seconds(&self) -> f64 {
         1.2533 * 1.4826 * self.mad_seconds / (self.repetitions.max(1) as f64).sqrt()
     }
@@ -62,5 +64,8 @@ mod tests {
         assert_eq!((statistics.median_seconds, statistics.mad_seconds, statistics.repetitions), (3.5, 2.0, 4));
         assert_eq!(Statistics::of(&[7.0]).unwrap().standard_error_seconds(), 0.0);
         assert_eq!(Statistics::of(&[]), None);
+        // That of a median of normal samples, whose standard deviation is 1.4826 times their deviation: both factors,
+        // over the square root of four.
+        assert!((statistics.standard_error_seconds() - 1.2533 * 1.4826 * 2.0 / 2.0).abs() < 1e-12);
     }
 }

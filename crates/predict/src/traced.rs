@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use millstream_board::Board;
-use millstream_graph::Family;
+use millstream_graph::FamilyWork;
 
 use crate::NetworkProfile;
 use crate::linear::LinearModel;
@@ -17,14 +17,15 @@ pub(crate) struct ExpectedTimes {
     pub(crate) estimated: BTreeSet<usize>,
 }
 
-/// For each operator, by its place, the first of those in its block that any engine runs as one with it. Engines fuse differently: where one has the
-/// time of two operators at the first and another has it at the second, neither operator would seem to take any time.
+/// For each operator, by its index in the chain, the first of those in its block that any engine runs as one with it.
+/// Engines fuse differently: where one has the time of two operators at the first and another has it at the second,
+/// neither operator would seem to take any time.
 pub(crate) fn first_of_fused(network: &NetworkProfile, board: &Board) -> Vec<usize> {
     let blocks = network.blocks.iter().enumerate();
-    let block_of: Vec<usize> = blocks.flat_map(|(block, own)| own.iter().map(move |_| block)).collect();
+    let block_of: Vec<usize> = blocks.flat_map(|(block, operators)| operators.iter().map(move |_| block)).collect();
     let mut first_of: Vec<usize> = (0..block_of.len()).collect();
     let is_used = |sample: &&OperatorSample| {
-        let is_left_out = network.left_out.iter().any(|own| own.concerns(&sample.processor));
+        let is_left_out = network.left_out.iter().any(|omission| omission.concerns(&sample.processor));
         board.cluster(&sample.processor.cluster).is_ok() && !is_left_out
     };
     for sample in network.operator_samples.iter().filter(is_used) {
@@ -41,14 +42,14 @@ pub(crate) fn first_of_fused(network: &NetworkProfile, board: &Board) -> Vec<usi
 pub(crate) fn merge_groups(first_of: &mut [usize], one: usize, other: usize) {
     let (one, other) = (first_of[one], first_of[other]);
     let (first, second) = (one.min(other), one.max(other));
-    first_of.iter_mut().filter(|place| **place == second).for_each(|place| *place = first);
+    first_of.iter_mut().filter(|block| **block == second).for_each(|block| *block = first);
 }
 
 /// Moves times to the first operators of those that count as one, and what is known of their intervals with them.
 pub(crate) fn sum_into_first(times: &mut [OperatorTime], first_of: &[usize]) {
-    for (place, &first) in first_of.iter().enumerate().filter(|(place, first)| place != *first) {
-        let (added, before) = (times[place], times[first]);
-        times[place].seconds = 0.0;
+    for (index, &first) in first_of.iter().enumerate().filter(|(index, first)| index != *first) {
+        let (added, before) = (times[index], times[first]);
+        times[index].seconds = 0.0;
 
         let seconds = before.seconds + added.seconds;
         let weighted = before.seconds * before.interval + added.seconds * added.interval;
@@ -57,10 +58,11 @@ pub(crate) fn sum_into_first(times: &mut [OperatorTime], first_of: &[usize]) {
     }
 }
 
-/// What each operator of each block took in a trace: operators that ran as one with any engine have their time at the first of them.
+/// What each operator of each block took in a trace: operators that ran as one with any engine have their time at the
+/// first of them.
 ///
-/// Where one node did the multiplications of several blocks, as when an engine does not tell more of a network than its whole time, each has a part of it
-/// as large as `model` estimates.
+/// Where one node did the multiplications of several blocks, as when an engine does not tell more of a network than its
+/// whole time, each has a part of it as large as `model` estimates.
 pub(crate) fn traced_times(
     network: &NetworkProfile,
     traced: &[&OperatorSample],
@@ -73,19 +75,19 @@ pub(crate) fn traced_times(
     for sample in traced {
         let seconds = sample.time.median_seconds;
         let interval = NINE_IN_TEN * sample.time.standard_error_seconds() / seconds;
-        let worked = sample.operators.iter().filter(|&&place| multiplies(operators[place].1));
-        if worked.map(|&place| operators[place].0).collect::<BTreeSet<usize>>().len() < 2 {
+        let worked = sample.operators.iter().filter(|&&index| multiplies(operators[index].1));
+        if worked.map(|&index| operators[index].0).collect::<BTreeSet<usize>>().len() < 2 {
             let Some(&first) = sample.operators.iter().min() else { continue };
             times[first] = OperatorTime { seconds, interval };
             continue;
         }
 
-        let estimates = sample.operators.iter().map(|&place| (place, model.seconds(operators[place].1)));
+        let estimates = sample.operators.iter().map(|&index| (index, model.seconds(operators[index].1)));
         let sum: f64 = estimates.clone().map(|(_, estimate)| estimate).sum();
-        for (place, estimate) in estimates {
+        for (index, estimate) in estimates {
             let part = if sum > 0.0 { estimate / sum } else { 1.0 / sample.operators.len() as f64 };
-            times[place] = OperatorTime { seconds: seconds * part, interval };
-            estimated.insert(operators[place].0);
+            times[index] = OperatorTime { seconds: seconds * part, interval };
+            estimated.insert(operators[index].0);
         }
     }
 
@@ -95,23 +97,17 @@ pub(crate) fn traced_times(
     ExpectedTimes { blocks, estimated }
 }
 
-/// Whether an operator is a convolution or a multiplication of matrices; others cost little beside these, and run in their nodes.
+/// Whether an operator is a convolution or a multiplication of matrices; others cost little beside these, and run in
+/// their nodes.
 fn multiplies(operator: &OperatorRecord) -> bool {
-    matches!(
-        operator.family(),
-        Family::Convolution
-            | Family::GroupedConvolution
-            | Family::DepthwiseConvolution
-            | Family::QuantizedConvolution
-            | Family::IntegerConvolution
-            | Family::FullyConnected
-            | Family::MatrixMultiplication
-            | Family::QuantizedMatrixMultiplication
-            | Family::IntegerMatrixMultiplication
-    )
+    operator.family().work() != FamilyWork::Values
 }
 
 /// The operators in their order, each with its block.
 fn with_blocks(network: &NetworkProfile) -> impl Iterator<Item = (usize, &OperatorRecord)> {
-    network.blocks.iter().enumerate().flat_map(|(block, own)| own.iter().map(move |operator| (block, operator)))
+    network
+        .blocks
+        .iter()
+        .enumerate()
+        .flat_map(|(block, operators)| operators.iter().map(move |operator| (block, operator)))
 }

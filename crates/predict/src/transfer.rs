@@ -1,3 +1,5 @@
+//! What handing data from cluster to cluster takes.
+
 use millstream_cost::TransferModel;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -40,9 +42,9 @@ pub(crate) fn fit_transfers(samples: &[TransferSample]) -> Result<Vec<ClusterTra
     pairs.sort_unstable();
     pairs.dedup();
     let fit = |(from, to): (&str, &str)| {
-        let own: Vec<&TransferSample> =
+        let pair_samples: Vec<&TransferSample> =
             samples.iter().filter(|sample| sample.from == from && sample.to == to).collect();
-        Ok(ClusterTransfer { from: from.to_owned(), to: to.to_owned(), model: fit_transfer(&own)? })
+        Ok(ClusterTransfer { from: from.to_owned(), to: to.to_owned(), model: fit_transfer(&pair_samples)? })
     };
     pairs.into_iter().map(fit).collect()
 }
@@ -66,5 +68,14 @@ mod tests {
         assert!((model.latency_seconds - 2e-6).abs() < 1e-12 && (model.seconds_per_byte * 4e9 - 1.0).abs() < 1e-6);
         assert!((model.seconds(4_000_000) - 1.002e-3).abs() < 1e-9);
         assert!(fit_transfers(&[sample(4096)]).is_err());
+        // Noise can have larger transfers take less, and small ones less than nothing.
+        let noisy = |bytes: u64, median_seconds: f64| TransferSample {
+            time: Statistics { median_seconds, mad_seconds: 0.0, repetitions: 9 },
+            ..sample(bytes)
+        };
+        let falling = fit_transfers(&[noisy(1000, 2e-6), noisy(2000, 1e-6)]).unwrap();
+        assert_eq!((falling[0].model.seconds_per_byte, falling[0].model.latency_seconds > 0.0), (0.0, true));
+        let steep = fit_transfers(&[noisy(1000, 1e-6), noisy(2000, 3e-6)]).unwrap();
+        assert_eq!((steep[0].model.latency_seconds, steep[0].model.seconds_per_byte > 0.0), (0.0, true));
     }
 }

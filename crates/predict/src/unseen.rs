@@ -1,10 +1,12 @@
+//! How well cost models predict operators of networks that they were not fitted to.
+
 use millstream_board::ProcessorClass;
 
 use crate::{PredictError, ProcessorModel, Profile, TimedOperators};
 
-/// A measured operator, and what models that do not know its network say of it.
+/// A measured operator, and what cost models say of it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct UnseenPrediction {
+pub struct OperatorPrediction {
     /// Where it ran.
     pub processor: ProcessorClass,
     /// Whether it is a convolution or a product of matrices.
@@ -13,19 +15,24 @@ pub struct UnseenPrediction {
     pub measured_seconds: f64,
     /// Its time as predicted.
     pub predicted_seconds: f64,
+    /// Whether the models were fitted to other networks only. False where the profile has one network: they know the
+    /// sample then.
+    pub is_unseen: bool,
 }
 
-/// Every operator sample of a profile with what models fitted to the other networks predict for it; with what models fitted to all
-/// predict where there is only one network.
+/// Every operator sample of a profile with what models fitted to the other networks predict for it. Where the profile
+/// has one network, models fitted to that one predict, and [`OperatorPrediction::is_unseen`] is false.
 ///
 /// # Errors
 /// As [`ProcessorModel::fit`], and if the profile's board does not hold.
-pub fn predict_unseen(profile: &Profile) -> Result<Vec<UnseenPrediction>, PredictError> {
+pub fn predict_unseen(profile: &Profile) -> Result<Vec<OperatorPrediction>, PredictError> {
     let board = profile.board()?;
     let mut all = Vec::new();
     for processor in board.processor_classes().filter(|class| !profile.leaves_out(class)) {
         let observations = TimedOperators::all(profile, &processor);
-        let predictions = match ProcessorModel::predict_unseen(&processor, &board, &observations) {
+        let unseen = ProcessorModel::predict_unseen(&processor, &board, &observations);
+        let is_unseen = unseen.is_some();
+        let predictions = match unseen {
             Some(predictions) => predictions,
             None => {
                 let predictor = ProcessorModel::fit(&processor, &board, &observations)?.predictor();
@@ -34,11 +41,12 @@ pub fn predict_unseen(profile: &Profile) -> Result<Vec<UnseenPrediction>, Predic
         };
         for (observation, predicted) in observations.iter().zip(predictions) {
             if let Some(predicted_seconds) = predicted.filter(|seconds| *seconds > 0.0) {
-                all.push(UnseenPrediction {
+                all.push(OperatorPrediction {
                     processor: processor.clone(),
                     is_product: observation.main.work.gemm.is_some(),
                     measured_seconds: observation.seconds,
                     predicted_seconds,
+                    is_unseen,
                 });
             }
         }

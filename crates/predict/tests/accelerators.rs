@@ -45,7 +45,7 @@ fn table(model: &AcceleratorModel, noise: impl Fn(usize) -> f64) -> String {
             let seconds = phases
                 .iter()
                 .enumerate()
-                .map(|(place, seconds)| format!("{:e}", seconds * noise(20 * row + 5 * column + place)));
+                .map(|(position, seconds)| format!("{:e}", seconds * noise(20 * row + 5 * column + position)));
             text += &format!("{sizes},{}\n", seconds.collect::<Vec<_>>().join(","));
         }
     }
@@ -78,7 +78,8 @@ fn lines_are_recovered_with_their_errors() {
     }
 
     // Alternately 2 % more and less.
-    let noisy = table(&truth(Coherence::Software, Buffering::Single), |place| if place % 2 == 0 { 1.02 } else { 0.98 });
+    let noisy =
+        table(&truth(Coherence::Software, Buffering::Single), |position| if position % 2 == 0 { 1.02 } else { 0.98 });
     let fitted = AcceleratorFit::to(&Phases::from_csv(&noisy).unwrap(), 4, Buffering::Single).unwrap();
     for own in &fitted.lines {
         assert!((0.01..0.021).contains(&own.error) && own.r_squared > 0.99, "{own:?}");
@@ -125,10 +126,10 @@ fn cost_tables_take_what_equations_3_to_9_say() {
     let network = millstream_zoo::build("squeezenet").unwrap();
     let (graph, chain) = (network.graph(), Chain::of(network.graph()));
     let table = models.table(&board, network.digest(), graph, &chain).unwrap();
-    let accelerator = table.processors().last().unwrap();
+    let accelerator = table.class_ids().last().unwrap();
     let mut convolutions = 0;
     for id in graph.operator_ids() {
-        let (operator, time) = (graph.operator(id), table.time(accelerator, id.index()));
+        let (operator, time) = (graph.operator(id), table.time(accelerator, id));
         let OperatorKind::Convolution(_) = &operator.kind else {
             assert_eq!(time, None, "{}", operator.name);
             continue;
@@ -173,8 +174,8 @@ fn accelerators_of_other_boards_are_refused() {
     assert!(several.contains("several accelerators; say which of N, D, E"), "{several}");
 }
 
-/// A profile of three networks on a core and an accelerator: there, a convolution takes a nanosecond for 50 multiplications with the activation
-/// behind it, pooling a nanosecond for ten elements, and nothing else runs.
+/// A profile of three networks on a core and an accelerator: there, a convolution takes a nanosecond for 50
+/// multiplications with the activation behind it, pooling a nanosecond for ten elements, and nothing else runs.
 fn profiled(board: &Board, provenance: Provenance) -> Profile {
     let mut profile = Profile::new(board, provenance);
     let (core, gpu) = (Processor::new("B", [0]).class(), Processor::accelerator("G").class());
@@ -182,7 +183,7 @@ fn profiled(board: &Board, provenance: Provenance) -> Profile {
         let model = millstream_zoo::build(name).unwrap();
         let mut network = NetworkProfile::new(model.digest(), model.graph(), &Chain::of(model.graph()));
         let operators: Vec<_> = network.operators().cloned().collect();
-        for (place, own) in operators.iter().enumerate() {
+        for (index, own) in operators.iter().enumerate() {
             let mut add = |processor: &millstream_board::ProcessorClass, operators: Vec<usize>, seconds: f64| {
                 network.operator_samples.push(OperatorSample {
                     processor: processor.clone(),
@@ -192,11 +193,11 @@ fn profiled(board: &Board, provenance: Provenance) -> Profile {
                     conditions: SampleConditions::default(),
                 });
             };
-            add(&core, vec![place], 1e-6 + 1e-10 * own.work.macs as f64);
-            let has_activation = operators.get(place + 1).is_some_and(|next| next.op_type == "Relu");
+            add(&core, vec![index], 1e-6 + 1e-10 * own.work.macs as f64);
+            let has_activation = operators.get(index + 1).is_some_and(|next| next.op_type == "Relu");
             match own.op_type.as_str() {
-                "Conv" if has_activation => add(&gpu, vec![place, place + 1], 2e-11 * own.work.macs as f64),
-                "MaxPool" => add(&gpu, vec![place], 2.5e-11 * own.work.input_bytes as f64),
+                "Conv" if has_activation => add(&gpu, vec![index, index + 1], 2e-11 * own.work.macs as f64),
+                "MaxPool" => add(&gpu, vec![index], 2.5e-11 * own.work.input_bytes as f64),
                 _ => {}
             }
         }
@@ -217,8 +218,9 @@ fn what_was_measured_of_an_accelerator_is_a_model_of_it() {
     let model = millstream_zoo::build("vgg19").unwrap();
     let table = read.table(&board, model.digest(), model.graph(), &Chain::of(model.graph())).unwrap();
     let gpu = table.find(&Processor::accelerator("G").class()).unwrap();
-    for (place, operator) in model.graph().operators().iter().enumerate() {
-        let seconds = table.time(gpu, place).map(|time| time.seconds());
+    for id in model.graph().operator_ids() {
+        let operator = model.graph().operator(id);
+        let seconds = table.time(gpu, id).map(|time| time.seconds());
         match operator.op_type.as_str() {
             "Conv" => {
                 let expected = 2e-11 * operator.work.macs as f64;

@@ -73,9 +73,9 @@ fn speeds_come_back_and_carry_over_to_other_networks() {
     let models = CostModels::from_json(&serde_json::to_string(&models).unwrap()).unwrap();
     let network = millstream_zoo::build("resnet50").unwrap();
     let table = models.table(&board, network.digest(), network.graph(), &Chain::of(network.graph())).unwrap();
-    for processor in table.processors() {
+    for processor in table.class_ids() {
         let class = &table.classes()[processor.index()];
-        let times = network.graph().operator_ids().filter_map(|id| table.time(processor, id.index()));
+        let times = network.graph().operator_ids().filter_map(|id| table.time(processor, id));
         let total: f64 = times.map(|time| time.seconds()).sum();
         let expected = match class.cluster.as_str() {
             "B" => seconds(&network, class.count as f64),
@@ -85,8 +85,8 @@ fn speeds_come_back_and_carry_over_to_other_networks() {
         assert!((total / expected - 1.0).abs() < 1e-3, "{class}: {total} {expected}");
     }
     // Only convolutions run on processing elements.
-    let accelerator = table.processors().last().unwrap();
-    let is_there = |id: millstream_graph::OperatorId| table.time(accelerator, id.index()).is_some();
+    let accelerator = table.class_ids().last().unwrap();
+    let is_there = |id: millstream_graph::OperatorId| table.time(accelerator, id).is_some();
     let is_convolution = |id: millstream_graph::OperatorId| network.graph().operator(id).op_type == "Conv";
     assert!(network.graph().operator_ids().all(|id| is_there(id) == is_convolution(id)));
 }

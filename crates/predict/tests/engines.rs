@@ -4,6 +4,7 @@
 
 use millstream_board::{Board, EngineName, ProcessorClass, Provenance};
 use millstream_cost::{CostTable, Nanoseconds};
+use millstream_graph::OperatorId;
 use millstream_onnx::{Model, ModelBuilder, Weight};
 use millstream_partition::Chain;
 use millstream_predict::samples::{OperatorSample, SampleConditions, SegmentSample};
@@ -48,7 +49,7 @@ fn costs(profile: &Profile, model: &Model) -> Result<CostTable, PredictError> {
 
 fn times(table: &CostTable, engine: EngineName) -> [Option<Nanoseconds>; 2] {
     let processor = table.find(&ProcessorClass::new("B", 1).with_engine(engine)).unwrap();
-    [0, 1].map(|operator| table.time(processor, operator))
+    [0, 1].map(|operator| table.time(processor, OperatorId::new(operator)))
 }
 
 /// Otherwise neither operator would take any time with the quicker engine for it.
@@ -106,7 +107,7 @@ fn a_node_that_does_the_work_of_several_blocks_is_divided_among_them() {
     let times = |profile: &Profile| {
         let table = costs(profile, &model).unwrap();
         let processor = table.find(&class).unwrap();
-        [0, 1, 2, 3].map(|operator| table.time(processor, operator).unwrap().seconds() * 1e6)
+        [0, 1, 2, 3].map(|operator| table.time(processor, OperatorId::new(operator)).unwrap().seconds() * 1e6)
     };
     assert_eq!(times(&profile), [175.0; 4]);
 

@@ -6,10 +6,10 @@ use std::ops::Range;
 
 use millstream_board::{Board, ProcessorClass, Provenance};
 use millstream_cost::{CostTable, Origin};
-use millstream_graph::Graph;
+use millstream_graph::{Along, Graph};
 use millstream_onnx::Model;
 use millstream_partition::Chain;
-use millstream_predict::samples::{SampleConditions, SegmentSample};
+use millstream_predict::samples::{PartSample, SampleConditions, SegmentSample};
 use millstream_predict::{NetworkProfile, PredictError, Profile, Statistics, fit};
 
 fn board() -> Board {
@@ -63,7 +63,7 @@ fn profile(model: &Model, chain: &Chain) -> Profile {
 fn range_seconds(table: &CostTable, chain: &Chain, label: &str, range: Range<usize>) -> f64 {
     let class = ProcessorClass::new(label, 1);
     let processor = table.find(&class).unwrap();
-    chain.operators(range).iter().map(|id| table.time(processor, id.index()).unwrap().seconds()).sum()
+    chain.operators(range).iter().map(|&id| table.time(processor, id).unwrap().seconds()).sum()
 }
 
 #[test]
@@ -73,7 +73,7 @@ fn in_context_times_reproduce_the_samples() {
     let table = fit(&profile(&model, &chain), &board(), model.digest(), model.graph(), &chain).unwrap();
     for (label, slowness) in [("B", 1.0), ("s", 3.0)] {
         let processor = table.find(&ProcessorClass::new(label, 1)).unwrap();
-        let entries = (0..table.operators()).map(|operator| table.entry(processor, operator).unwrap());
+        let entries = table.operator_ids().map(|operator| table.entry(processor, operator).unwrap());
         assert!(entries.into_iter().all(|entry| entry.origin == Origin::Measured && entry.low <= entry.high));
         let hand_over = table.hand_over(processor, processor, 0).seconds();
         assert!((hand_over / (HAND_OVER * slowness) - 1.0).abs() < 0.2, "{label}: hand-over {hand_over}");
@@ -95,9 +95,9 @@ fn another_network_is_predicted_by_the_linear_model() {
     let table = fit(&profile, &board(), other.digest(), other.graph(), &chain).unwrap();
     let fast = range_seconds(&table, &chain, "B", 0..chain.blocks().len());
     let slow = range_seconds(&table, &chain, "s", 0..chain.blocks().len());
-    let entries = table.processors().flat_map(|processor| (0..table.operators()).map(move |index| (processor, index)));
-    for (processor, index) in entries {
-        let entry = table.entry(processor, index).unwrap();
+    let entries = table.class_ids().flat_map(|processor| table.operator_ids().map(move |id| (processor, id)));
+    for (processor, id) in entries {
+        let entry = table.entry(processor, id).unwrap();
         assert!(entry.origin == Origin::Model && entry.low <= entry.time && entry.time <= entry.high, "{entry:?}");
     }
     assert!((slow / fast - 3.0).abs() < 0.1, "{fast} {slow}");
@@ -118,6 +118,23 @@ fn sample_order_does_not_matter() {
     assert!((seconds(&straight) - seconds(&reversed)).abs() < 1e-8);
 }
 
+/// The profile as a file, with another first sample.
+fn with_first_sample(profile: &Profile, change: fn(&mut SegmentSample)) -> String {
+    let mut damaged = profile.clone();
+    change(&mut damaged.networks[0].samples[0]);
+    serde_json::to_string(&damaged).unwrap()
+}
+
+/// The profile as a file, with a sample of so many of an operator's four channels.
+fn with_part(profile: &Profile, channels: usize) -> String {
+    let mut with = profile.clone();
+    let SegmentSample { processor, time, .. } = with.networks[0].samples[0].clone();
+    let (operators, along, conditions) = (vec![0], Along::Channels, SampleConditions::default());
+    let part = PartSample { processor, operators, along, channels, of: 4, concurrent: 1, time, conditions };
+    with.networks[0].part_samples.push(part);
+    serde_json::to_string(&with).unwrap()
+}
+
 #[test]
 fn unusable_profiles_are_refused_with_the_reason() {
     let model = millstream_zoo::build("tiny-darknet").unwrap();
@@ -135,11 +152,15 @@ fn unusable_profiles_are_refused_with_the_reason() {
 
     let text = serde_json::to_string(&good).unwrap();
     assert!(Profile::from_json(&text).is_ok());
+    for (channels, is_some) in [(0, false), (1, true), (4, true), (5, false)] {
+        assert_eq!(Profile::from_json(&with_part(&good, channels)).is_ok(), is_some, "{channels} of 4 channels");
+    }
     let cases = [
         (text.replace("\"version\":2,\"provenance\"", "\"version\":9,\"provenance\""), "profile, version: is 9"),
         (text.replacen("\"median_seconds\":", "\"median_seconds\":-", 1), "samples[0].time.median_seconds"),
         (text.replacen("\"median_seconds\":", "\"mean_seconds\":", 1), "mean_seconds"),
         (text.replacen("\"end\":", "\"end\":9", 1), "samples[0].end"),
+        (with_first_sample(&good, |sample| sample.end = sample.start), "samples[0].end"),
         (text[..text.len() / 2].to_owned(), "EOF"),
     ];
     for (damaged, expected) in cases {

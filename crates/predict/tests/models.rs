@@ -118,16 +118,23 @@ fn operators_are_predicted_by_models_that_do_not_know_their_network() {
     }
     let of_last = slower.networks[last].operator_samples.iter().filter(|sample| sample.processor == class(1)).count();
     let again = predict_unseen(&slower).unwrap();
-    let predicted = |points: &[millstream_predict::UnseenPrediction]| -> Vec<f64> {
+    let predicted = |points: &[millstream_predict::OperatorPrediction]| -> Vec<f64> {
         let own = points.iter().filter(|point| point.processor == class(1));
         own.rev().take(of_last).map(|point| point.predicted_seconds).collect()
     };
     assert_eq!(predicted(&again), predicted(&points));
     assert!(again.last().unwrap().measured_seconds > 2.9 * points.last().unwrap().measured_seconds);
+
+    // Alone in a profile, a network is predicted by models that were fitted to it, which is said.
+    assert!(points.iter().all(|point| point.is_unseen));
+    slower.networks.truncate(1);
+    let alone = predict_unseen(&slower).unwrap();
+    assert!(!alone.is_empty() && alone.iter().all(|point| !point.is_unseen));
 }
 
 proptest! {
-    /// In one shape family (kernel, stride, groups, and whether channels fill vectors), more work never takes less time.
+    /// In one shape family (kernel, stride, groups, and whether channels fill vectors), more work never takes less
+    /// time.
     #[test]
     fn predictions_are_positive_and_monotone_in_the_work(
         size in 1_u64..300, channels in 1_u64..64, filters in 1_u64..600, more in (0_u64..50, 0_u64..20, 0_u64..200),
@@ -248,7 +255,7 @@ fn networks_of_the_zoo_are_predicted_from_the_sweep_alone() {
         let table = models.table(&board(), model.digest(), model.graph(), &chain).unwrap();
         let processor = table.find(&class(2)).unwrap();
         let total: f64 = network.blocks.iter().flatten().map(|operator| truth(operator, 2.0)).sum();
-        let entries: Vec<_> = (0..table.operators()).map(|index| table.entry(processor, index).unwrap()).collect();
+        let entries: Vec<_> = table.operator_ids().map(|id| table.entry(processor, id).unwrap()).collect();
         let predicted: f64 = entries.iter().map(|entry| entry.time.seconds()).sum();
         assert!((predicted / total - 1.0).abs() < 0.03, "{name}: {predicted} {total}");
         assert!(entries.iter().all(|entry| entry.origin == Origin::Model && entry.low <= entry.high));
@@ -304,7 +311,7 @@ fn tables_take_pipe_its_models_of_convolutions_where_these_were_fitted() {
             let main = sample
                 .operators
                 .iter()
-                .filter_map(|&place| records.get(place))
+                .filter_map(|&index| records.get(index))
                 .find(|own| own.family() == Family::Convolution && own.work.gemm.is_some());
             if let Some(shape) = main.and_then(|own| own.work.gemm) {
                 sample.time.median_seconds = seconds(&shape, sample.processor.count as u64);
@@ -320,10 +327,10 @@ fn tables_take_pipe_its_models_of_convolutions_where_these_were_fitted() {
     let (graph, chain) = (network.graph(), Chain::of(network.graph()));
     let table = models.table(&board(), network.digest(), graph, &chain).unwrap();
     let mut seen = 0;
-    for (processor, cores) in table.processors().zip(1..) {
+    for (processor, cores) in table.class_ids().zip(1..) {
         for id in graph.operator_ids().filter(|&id| graph.operator(id).op_type == "Conv") {
             let shape = graph.operator(id).work.gemm.unwrap();
-            let (own, truth) = (table.time(processor, id.index()).unwrap().seconds(), seconds(&shape, cores));
+            let (own, truth) = (table.time(processor, id).unwrap().seconds(), seconds(&shape, cores));
             assert!((own / truth - 1.0).abs() < 2e-3, "{cores}: {own} {truth}");
             seen += 1;
         }

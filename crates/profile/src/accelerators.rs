@@ -20,8 +20,8 @@ const WARM_UP: usize = 2;
 /// Frames of a trace at least.
 const FEWEST_FRAMES: usize = 3;
 
-/// Times every operator that an accelerator runs, among those around it that it runs as well. `go_on` is asked after each stretch of
-/// operators; if it says no, nothing is returned for that accelerator.
+/// Times every operator that an accelerator runs, among those around it that it runs as well. `go_on` is asked after
+/// each stretch of operators; if it says no, nothing is returned for that accelerator.
 ///
 /// # Errors
 /// Any [`ProfileError`].
@@ -44,7 +44,7 @@ pub fn measure_accelerators(
             stretches.filter(|stretch| workload.backend.supports(stretch[0], &processor)).collect();
         let time = budget / u32::try_from(stretches.len().max(1)).unwrap_or(u32::MAX);
 
-        let mut own = Vec::new();
+        let mut of_accelerator = Vec::new();
         for stretch in stretches {
             let segment = Segment::new(workload.graph, stretch.to_vec());
             let Some(inputs) = made_up(workload.graph, stretch) else { continue };
@@ -60,7 +60,7 @@ pub fn measure_accelerators(
                 let Some(mut time) = Statistics::of(&times.seconds) else { continue };
                 // A clock with coarse ticks sees nothing of the shortest kernels.
                 time.median_seconds = time.median_seconds.max(1e-9);
-                own.push(OperatorSample {
+                of_accelerator.push(OperatorSample {
                     processor: processor.class(),
                     operators,
                     concurrent: 1,
@@ -72,7 +72,7 @@ pub fn measure_accelerators(
                 return Ok(samples);
             }
         }
-        samples.extend(own);
+        samples.extend(of_accelerator);
     }
     Ok(samples)
 }

@@ -1,6 +1,7 @@
 //! Measurements that contradict each other: two halves of a range that together take another time than the whole.
 //!
-//! What slows a core for a moment may leave no trace in the kernel's counters, as when a virtual machine's host is busy.
+//! What slows a core for a moment may leave no trace in the kernel's counters, as when a virtual machine's host is
+//! busy.
 
 use std::collections::HashMap;
 
@@ -29,7 +30,7 @@ impl Halved {
 /// The places of samples that contradict others, in order.
 pub(crate) fn doubtful(samples: &[SegmentSample]) -> Vec<usize> {
     let times: Vec<f64> = samples.iter().map(|sample| sample.time.median_seconds).collect();
-    let contradicting = halved(samples).into_iter().filter(|own| excess(own.places().map(|at| times[at])) > 0.0);
+    let contradicting = halved(samples).into_iter().filter(|range| excess(range.places().map(|at| times[at])) > 0.0);
     let mut places: Vec<usize> = contradicting.flat_map(Halved::places).collect();
     places.sort_unstable();
     places.dedup();
@@ -38,8 +39,8 @@ pub(crate) fn doubtful(samples: &[SegmentSample]) -> Vec<usize> {
 
 /// Takes second measurements, by the places of the first, where they agree better with the others.
 pub(crate) fn settle(samples: &mut [SegmentSample], mut again: HashMap<usize, SegmentSample>) {
-    for own in halved(samples) {
-        let places = own.places();
+    for range in halved(samples) {
+        let places = range.places();
         let choices = (0..8_u8).map(|bits| [bits & 1, bits & 2, bits & 4].map(|bit| bit != 0));
         let times = |choice: [bool; 3]| {
             let time = |(at, is_second): (usize, bool)| {
@@ -81,7 +82,7 @@ fn halved(samples: &[SegmentSample]) -> Vec<Halved> {
         });
         found.extend(halves.map(|(first, second)| Halved { whole, first, second }));
     }
-    found.sort_by_key(|own| std::cmp::Reverse(samples[own.whole].end - samples[own.whole].start));
+    found.sort_by_key(|range| std::cmp::Reverse(samples[range.whole].end - samples[range.whole].start));
     found
 }
 

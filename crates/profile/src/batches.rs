@@ -22,7 +22,7 @@ pub struct BatchedTimes {
 }
 
 impl BatchedTimes {
-    /// No times yet; `is_shared` tells that other load is known to run on the core.
+    /// No times yet; `is_shared` says that other load is known to run on the core.
     pub fn new(is_shared: bool) -> Self {
         let length = if is_shared { SHARED_CORE_BATCH } else { BATCH };
         Self { length, current: Duration::ZERO, frames: 0, means: Vec::new() }

@@ -1,4 +1,4 @@
-//! What the kernel tells about a core while it is measured.
+//! What the kernel reports of a core while it is measured.
 
 use std::fs;
 use std::time::Instant;
@@ -40,7 +40,7 @@ struct Counts {
     /// Time in which any core worked.
     busy: u64,
     /// Time in which any core worked for this process.
-    own: u64,
+    by_process: u64,
 }
 
 impl Watch {
@@ -56,12 +56,12 @@ impl Watch {
         };
         let total = after.total.saturating_sub(before.total).max(1);
         let busy = after.busy.saturating_sub(before.busy) as f64;
-        let own = after.own.saturating_sub(before.own) as f64;
+        let by_process = after.by_process.saturating_sub(before.by_process) as f64;
         let passed = (self.start.elapsed().as_secs_f64() * TICKS_PER_SECOND).max(1.0);
         SampleConditions {
             steal_fraction: after.steal.saturating_sub(before.steal) as f64 / total as f64,
             // Two counts of ticks differ by up to one each without meaning anything.
-            other_load: ((busy - own - 2.0) / passed).max(0.0),
+            other_load: ((busy - by_process - 2.0) / passed).max(0.0),
             hertz,
         }
     }
@@ -69,13 +69,14 @@ impl Watch {
 
 fn counts(cores: &[CoreId]) -> Option<Counts> {
     let stat = fs::read_to_string("/proc/stat").ok()?;
-    let own = fs::read_to_string("/proc/self/stat").ok()?;
-    Some(parse_counts(&stat, &own, cores))
+    let process_stat = fs::read_to_string("/proc/self/stat").ok()?;
+    Some(parse_counts(&stat, &process_stat, cores))
 }
 
-/// In the machine's file, the fields after a core's name are user, nice, system, idle, iowait, irq, softirq and steal; what
-/// follows is contained in user and nice. In the process's, user and system time are the 12th and 13th after its name.
-fn parse_counts(stat: &str, own: &str, cores: &[CoreId]) -> Counts {
+/// In the machine's file, the fields after a core's name are user, nice, system, idle, iowait, irq, softirq and steal;
+/// what follows is contained in user and nice. In the process's, user and system time are the 12th and 13th after its
+/// name.
+fn parse_counts(stat: &str, process_stat: &str, cores: &[CoreId]) -> Counts {
     let mut sum = Counts::default();
     for line in stat.lines() {
         let mut fields = line.split_ascii_whitespace();
@@ -90,8 +91,9 @@ fn parse_counts(stat: &str, own: &str, cores: &[CoreId]) -> Counts {
             sum.total += times.iter().sum::<u64>();
         }
     }
-    let after_name = own.rsplit_once(") ").map_or("", |(_, rest)| rest);
-    sum.own = after_name.split_ascii_whitespace().skip(11).take(2).filter_map(|time| time.parse::<u64>().ok()).sum();
+    let after_name = process_stat.rsplit_once(") ").map_or("", |(_, rest)| rest);
+    sum.by_process =
+        after_name.split_ascii_whitespace().skip(11).take(2).filter_map(|time| time.parse::<u64>().ok()).sum();
     sum
 }
 
@@ -110,9 +112,9 @@ mod tests {
     fn steal_is_of_the_watched_cores_and_load_of_all() {
         let stat =
             "cpu  9 9 9 9 9 9 9 9 0 0\ncpu0 10 0 10 70 0 0 5 5 3 0\ncpu1 1 0 0 0 0 0 0 1 0 0\ncpu10 7 7 7 7 7 7 7 7\n";
-        let own = "42 (a name) with) R 1 1 1 0 -1 4194304 100 0 0 0 17 4 0 0 20 0 3 0 100";
-        let counts = parse_counts(stat, own, &[CoreId(0), CoreId(1)]);
-        assert_eq!(counts, Counts { steal: 6, total: 102, busy: 25 + 1 + 35, own: 21 });
+        let process_stat = "42 (a name) with) R 1 1 1 0 -1 4194304 100 0 0 0 17 4 0 0 20 0 3 0 100";
+        let counts = parse_counts(stat, process_stat, &[CoreId(0), CoreId(1)]);
+        assert_eq!(counts, Counts { steal: 6, total: 102, busy: 25 + 1 + 35, by_process: 21 });
         assert_eq!(parse_counts("intr 5\n", "", &[CoreId(0)]), Counts::default());
     }
 

@@ -22,9 +22,9 @@ pub struct GranularityTime<W> {
     pub seconds: f64,
 }
 
-/// Times up to `most` convolutions of different shapes, of the largest to the smallest amount of work, with every one of `works`.
-/// `choose` makes the backend divide the work of what it prepares next in that way; what it did before is the caller's to restore.
-/// `go_on` is asked before each convolution.
+/// Times up to `most` convolutions of different shapes, of the largest to the smallest amount of work, with every one
+/// of `works`. `choose` makes the backend divide the work of what it prepares next in that way; what it did before is
+/// the caller's to restore. `go_on` is asked before each convolution.
 ///
 /// # Errors
 /// What preparing or running returns.

@@ -1,11 +1,11 @@
 //! Measuring a network on the processors of a board.
 //!
-//! [`measure()`] runs segments of a network - the whole, its halves, quarters and so on down to [`ProfileSettings::leaves`] pieces -
-//! on every number of cores of every cluster, and returns one sample each. Processors that can work side by side are
-//! measured side by side, because that is how a pipeline will use them: what they cost each other is part of the sample.
-//! [`measure_operators()`] has the backend tell what each operator takes while the whole network runs.
-//! Times of segments come in batches of several frames; a sample is the median of its batches, which continue until the relative
-//! standard error is small or the time is used up.
+//! [`measure()`] runs segments of a network - the whole, its halves, quarters and so on down to
+//! [`ProfileSettings::leaves`] pieces - on every number of cores of every cluster, and returns one sample each.
+//! Processors that can work side by side are measured side by side, because that is how a pipeline will use them: what
+//! they cost each other is part of the sample. [`measure_operators()`] has the backend tell what each operator takes
+//! while the whole network runs. Times of segments come in batches of several frames; a sample is the median of its
+//! batches, which continue until the relative standard error is small or the time is used up.
 //!
 //! ```no_run
 //! use std::sync::Arc;
@@ -26,8 +26,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Invariants: backends are known only through their trait; measuring threads are pinned and joined before [`measure()`]
-//! returns; no file is written, and none is read but the kernel's counters and sensors.
+//! Invariants: backends are known only through their trait; measuring threads are pinned and joined before
+//! [`measure()`] returns; no file is written, and none is read but the kernel's counters and sensors.
 
 mod accelerators;
 mod agreement;

@@ -42,10 +42,10 @@ pub struct MeasuringProgress {
     pub total: usize,
 }
 
-/// Measures the network on every number of cores of every cluster of the board. Segments of which `known` has a sample are
-/// left out, and so are their samples. A measurement that other guests or programs disturbed is repeated once, and so are ranges whose
-/// halves take another time together than they do as a whole. `progress` is called after each one and now and then meanwhile; returning
-/// `false` ends measuring, with the samples so far.
+/// Measures the network on every number of cores of every cluster of the board. Segments of which `known` has a sample
+/// are left out, and so are their samples. A measurement that other guests or programs disturbed is repeated once, and
+/// so are ranges whose halves take another time together than they do as a whole. `progress` is called after each one
+/// and now and then meanwhile; returning `false` ends measuring, with the samples so far.
 ///
 /// # Errors
 /// Any [`ProfileError`].
@@ -116,10 +116,11 @@ impl Sweep<'_> {
     /// Those that run all of a range.
     fn that_run(&self, processors: &[Processor], range: &Range<usize>) -> Vec<Processor> {
         let segment = self.segment(range);
-        processors.iter().filter(|own| self.workload.runs(&segment, own)).cloned().collect()
+        processors.iter().filter(|processor| self.workload.runs(&segment, processor)).cloned().collect()
     }
 
-    /// Second measurements of the samples that contradict others, by their places, as far as `progress` let them be made.
+    /// Second measurements of the samples that contradict others, by their places, as far as `progress` let them be
+    /// made.
     fn again(
         &self,
         samples: &[SegmentSample],
@@ -213,8 +214,8 @@ pub(crate) struct Effort {
     pub(crate) accuracy: f64,
 }
 
-/// Runs the same segment on all processors at once until each has enough batches or the time is up. Those that are done go on
-/// running, so that the others' conditions stay the same. `blocks` is for messages. `None` if `go_on` said no.
+/// Runs the same segment on all processors at once until each has enough batches or the time is up. Those that are done
+/// go on running, so that the others' conditions stay the same. `blocks` is for messages. `None` if `go_on` said no.
 #[expect(clippy::too_many_arguments, reason = "they are all of one measurement")]
 pub(crate) fn together(
     workload: &Workload<'_>,

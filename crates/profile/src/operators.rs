@@ -1,4 +1,4 @@
-//! Times of operators in context: the whole network runs, and the backend tells what its operators took.
+//! Times of operators in context: the whole network runs, and the backend records what its operators took.
 
 use std::collections::{BTreeMap, HashMap};
 use std::time::{Duration, Instant};
@@ -38,9 +38,10 @@ impl Default for OperatorSettings {
     }
 }
 
-/// Times every operator of the network on every number of cores of every cluster, as it runs among the others. Processors
-/// that can work side by side are measured side by side; those that do not run the whole network are left out. A measurement that other guests or programs disturbed is repeated.
-/// `progress` is called after each one and now and then meanwhile; returning `false` ends with what was measured so far.
+/// Times every operator of the network on every number of cores of every cluster, as it runs among the others.
+/// Processors that can work side by side are measured side by side; those that do not run the whole network are left
+/// out. A measurement that other guests or programs disturbed is repeated. `progress` is called after each one and now
+/// and then meanwhile; returning `false` ends with what was measured so far.
 ///
 /// # Errors
 /// Any [`ProfileError`].
@@ -108,8 +109,8 @@ struct Part {
 }
 
 impl Part {
-    /// On a shared core, frames are interrupted but most operators are not: what they take undisturbed is brought to the
-    /// scale of the frame.
+    /// On a shared core, frames are interrupted but most operators are not: what they take undisturbed is brought to
+    /// the scale of the frame.
     fn scale(&self) -> f64 {
         let Some(frame) = self.shared_frame_seconds else { return 1.0 };
         let medians = self.times.iter().filter_map(|times| Statistics::of(&times.seconds));

@@ -29,9 +29,10 @@ impl Default for PartSettings {
     }
 }
 
-/// Times operators whole, with half of their output channels and with half of their rows, each together with what follows it channel by channel, on every
-/// number of cores of every cluster, side by side as far as there are cores. `progress` is called after the measurements of each operator
-/// and now and then meanwhile; returning `false` ends measuring, with the samples so far.
+/// Times operators whole, with half of their output channels and with half of their rows, each together with what
+/// follows it channel by channel, on every number of cores of every cluster, side by side as far as there are cores.
+/// `progress` is called after the measurements of each operator and now and then meanwhile; returning `false` ends
+/// measuring, with the samples so far.
 ///
 /// # Errors
 /// Any [`ProfileError`].
@@ -62,11 +63,12 @@ pub fn measure_parts(
         for (along, channels, of) in portions(graph, &operators, units) {
             let segment = portion(graph, &operators, along, channels, of);
 
-            let accelerators = board.accelerators().iter().map(|own| Processor::accelerator(own.label.clone()));
+            let accelerators =
+                board.accelerators().iter().map(|accelerator| Processor::accelerator(accelerator.label.clone()));
             let all = rounds.iter().cloned().chain(accelerators.map(|processor| vec![processor]));
             for processors in all {
                 let mut processors = processors;
-                processors.retain(|own| may_run(along, own) && workload.runs(&segment, own));
+                processors.retain(|processor| may_run(along, processor) && workload.runs(&segment, processor));
                 if processors.is_empty() {
                     continue;
                 }
@@ -104,8 +106,8 @@ fn portion(graph: &Graph, operators: &[OperatorId], along: Along, count: usize, 
     }
 }
 
-/// What is measured of operators that go together: all of them, half of their channels and, where they can be divided by rows, half of
-/// these. Each with what it is divided along, how many, and of how many.
+/// What is measured of operators that go together: all of them, half of their channels and, where they can be divided
+/// by rows, half of these. Each with what it is divided along, how many, and of how many.
 fn portions(graph: &Graph, operators: &[OperatorId], units: ChannelUnits) -> Vec<(Along, usize, usize)> {
     let half = (units.channels / units.unit / 2).max(1) * units.unit;
     let rows = RowRegion::new(graph, operators).map(|region| region.rows());

@@ -14,13 +14,13 @@ use millstream_machine::PowerSensors;
 
 /// Time for each load.
 const TIME: Duration = Duration::from_millis(400);
-/// Voltage and frequency where neither the system nor the board tells: the coefficients then contain them.
+/// Voltage and frequency where neither the system nor the board file says: the coefficients then contain them.
 const UNKNOWN_VOLTS: f64 = 1.0;
 const UNKNOWN_HERTZ: f64 = 1e9;
 
-/// Measures power with no core and with 1, 2, ... cores of each cluster busy. The sensors are of all clusters together: what
-/// they show with nothing busy counts for the clusters by their numbers of cores, and what a busy cluster adds counts for
-/// it. Empty if a sensor stops answering.
+/// Measures power with no core and with 1, 2, ... cores of each cluster busy. The sensors are of all clusters together:
+/// what they show with nothing busy counts for the clusters by their numbers of cores, and what a busy cluster adds
+/// counts for it. Empty if a sensor stops answering.
 ///
 /// # Errors
 /// [`ProfileError::Thread`].

@@ -4,13 +4,13 @@ use std::ops::Range;
 
 use millstream_board::{Board, Core, EngineName, Processor};
 
-/// Processors that are measured at the same time: for every number of cores, as many such groups as each cluster has room
-/// for, all clusters together. Each engine is measured by itself.
+/// Processors that are measured at the same time: for every number of cores, as many such groups as each cluster has
+/// room for, all clusters together. Each engine is measured by itself.
 pub(crate) fn rounds(board: &Board) -> Vec<Vec<Processor>> {
     let most = board.clusters().iter().map(|cluster| cluster.cores.len()).max().unwrap_or(0);
     let round = |engine: EngineName, count: usize| {
-        let own = board.clusters().iter().filter(|cluster| cluster.engines.contains(engine));
-        let groups = own.flat_map(|cluster| {
+        let clusters = board.clusters().iter().filter(|cluster| cluster.engines.contains(engine));
+        let groups = clusters.flat_map(|cluster| {
             let processor = |cores: &[Core]| cluster.processor(cores.iter().map(|core| core.id)).with_engine(engine);
             cluster.cores.chunks_exact(count).map(processor)
         });

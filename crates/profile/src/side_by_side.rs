@@ -13,8 +13,8 @@ use crate::ProfileError;
 /// How often it is asked whether a measurement should go on.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// Where the threads of one measurement meet: none starts before all are ready, and none stops before all have enough, unless it is
-/// called off.
+/// Where the threads of one measurement meet: none starts before all are ready, and none stops before all have enough,
+/// unless it is called off.
 struct Meeting {
     count: Mutex<Count>,
     changed: Condvar,
@@ -44,7 +44,7 @@ impl Meeting {
         self.count.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Nobody waits any more, and whoever works stops soon.
+    /// No thread waits any more, and those that work stop soon.
     fn call_off(&self) {
         let _count = self.count();
         self.is_called_off.store(true, Ordering::SeqCst);
@@ -95,7 +95,7 @@ impl<'a> Participant<'a> {
         }
     }
 
-    /// Lets nobody wait for this thread any more.
+    /// Ends waiting for this thread.
     fn be_ready(&mut self) -> MutexGuard<'a, Count> {
         let mut count = self.meeting.count();
         if !self.has_started {
@@ -133,11 +133,12 @@ impl Drop for Participant<'_> {
     }
 }
 
-/// Runs `work` once per processor, each on a thread of its own that is pinned to the processor's first core. `go_on` is asked now and
-/// then; if it says no, the measurement is called off, and there is no result.
+/// Runs `work` once per processor, each on a thread of its own that is pinned to the processor's first core. `go_on` is
+/// asked now and then; if it says no, the measurement is called off, and there is no result.
 ///
 /// # Errors
-/// What `work` returned, made into an error of this crate by `failed`, [`ProfileError::Panicked`] or [`ProfileError::Thread`].
+/// What `work` returned, made into an error of this crate by `failed`, [`ProfileError::Panicked`] or
+/// [`ProfileError::Thread`].
 pub(crate) fn side_by_side<T: Send>(
     processors: &[Processor],
     work: impl Fn(&Processor, &mut Participant<'_>) -> Result<T, BackendError> + Sync,

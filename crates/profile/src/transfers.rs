@@ -56,13 +56,13 @@ fn hand_over(maker: CoreId, reader: CoreId, bytes: usize) -> std::io::Result<Opt
         let reading = Builder::new().spawn_scoped(scope, move || {
             pin(reader);
             let mut times = Vec::new();
-            let mut own = vec![1_u64; bytes / 8];
+            let mut local_buffer = vec![1_u64; bytes / 8];
             while let Ok((buffer, made)) = from_maker.recv() {
                 read(&buffer);
                 let arrived = made.elapsed();
-                fill(&mut own, times.len() as u64);
+                fill(&mut local_buffer, times.len() as u64);
                 let start = Instant::now();
-                read(&own);
+                read(&local_buffer);
                 times.push((arrived.as_secs_f64() - start.elapsed().as_secs_f64()).max(0.0));
                 if to_maker.send(buffer).is_err() {
                     break;

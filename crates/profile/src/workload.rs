@@ -12,7 +12,7 @@ pub struct Workload<'a> {
     pub graph: &'a Graph,
     /// Its blocks.
     pub chain: &'a Chain,
-    /// What runs it, and tells what its operators take.
+    /// What runs it, and records what its operators take.
     pub backend: &'a dyn Observed,
     /// A frame, one tensor per input of the network. Times may depend on what is in it.
     pub frame: &'a [Tensor],

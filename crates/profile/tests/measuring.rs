@@ -89,11 +89,11 @@ fn every_class_gets_samples_of_every_scale() {
     .unwrap();
     assert_eq!(steps, (1..=steps.len()).collect::<Vec<_>>());
     for class in board.processor_classes() {
-        let own: Vec<_> = samples.iter().filter(|sample| sample.processor == class).collect();
-        assert_eq!(own.len(), 1 + 2 + 4 + 8, "{class}");
-        assert_eq!((own[0].start, own[0].end, own[0].input_bytes), (0, chain.blocks().len(), 0));
-        assert!(own[2].input_bytes > 0);
-        for sample in own {
+        let of_class: Vec<_> = samples.iter().filter(|sample| sample.processor == class).collect();
+        assert_eq!(of_class.len(), 1 + 2 + 4 + 8, "{class}");
+        assert_eq!((of_class[0].start, of_class[0].end, of_class[0].input_bytes), (0, chain.blocks().len(), 0));
+        assert!(of_class[2].input_bytes > 0);
+        for sample in of_class {
             let operators = chain.operators(sample.start..sample.end).len();
             // Busy for so long at least; how much longer depends on the machine.
             assert!(sample.time.median_seconds >= 20e-6 * operators as f64, "{sample:?}");
@@ -143,12 +143,12 @@ fn every_operator_is_timed_in_context_on_every_class() {
     let board = millstream_machine::detect().unwrap();
     let samples = measure_operators(&workload, &board, &settings, &mut |_| true).unwrap();
     for class in board.processor_classes() {
-        let own: Vec<_> = samples.iter().filter(|sample| sample.processor == class).collect();
-        let covered: usize = own.iter().map(|sample| sample.operators.len()).sum();
+        let of_class: Vec<_> = samples.iter().filter(|sample| sample.processor == class).collect();
+        let covered: usize = of_class.iter().map(|sample| sample.operators.len()).sum();
         assert_eq!(covered, model.graph().operators().len(), "{class}");
         // How long each takes is the machine's business, and that of whoever disturbs it.
-        assert!(own.iter().all(|sample| sample.time.median_seconds > 0.0), "{class}");
-        assert!(own.len() > 26 && own.iter().all(|sample| sample.conditions.steal_fraction <= 1.0));
+        assert!(of_class.iter().all(|sample| sample.time.median_seconds > 0.0), "{class}");
+        assert!(of_class.len() > 26 && of_class.iter().all(|sample| sample.conditions.steal_fraction <= 1.0));
     }
 }
 

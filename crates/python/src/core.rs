@@ -1,12 +1,13 @@
 //! What sessions and their iterators share.
 
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Weak};
 
 use millstream_api::runtime::FrameResult;
 use millstream_api::{EngineOptions, Machine, Owner, Scheduled, Session, Tensor};
 use pyo3::prelude::*;
 
 use crate::errors;
+use crate::lock::lock;
 use crate::waiting::{end_work, wait_for};
 
 /// A pipeline at work, until it is closed.
@@ -25,7 +26,7 @@ impl Core {
         options: &EngineOptions,
     ) -> Result<Arc<Self>, millstream_api::Error> {
         let core = Arc::new(Self { session: Session::start(machine, scheduled, options)? });
-        let mut all = ALL.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = lock(&ALL);
         all.retain(|core| core.strong_count() > 0);
         all.push(Arc::downgrade(&core));
         Ok(core)
@@ -87,11 +88,11 @@ impl Drop for Core {
     }
 }
 
-/// Closes all sessions, also those that are being started: threads of the pipelines must not be at work when the libraries that they use
-/// are torn down.
+/// Closes all sessions, also those that are being started: threads of the pipelines must not be at work when the
+/// libraries that they use are torn down.
 #[pyfunction]
 pub(crate) fn _close_all(py: Python<'_>) {
     end_work(py);
-    let all = std::mem::take(&mut *ALL.lock().unwrap_or_else(PoisonError::into_inner));
+    let all = std::mem::take(&mut *lock(&ALL));
     py.detach(|| all.iter().filter_map(Weak::upgrade).for_each(|core| core.session.close()));
 }

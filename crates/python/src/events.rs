@@ -1,17 +1,18 @@
 //! What goes on during long work, told to Python.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use millstream_api::{Control, Error, Event, Progress, ProgressUnit};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::errors;
+use crate::lock::lock;
 use crate::waiting::do_long;
 
-/// Does long work that is followed: `observer` is called with a dictionary for each event, and warnings go to the logger `millstream`.
-/// What the observer raises ends the work, and is raised here.
+/// Does long work that is followed: `observer` is called with a dictionary for each event, and warnings go to the
+/// logger `millstream`. What the observer raises ends the work, and is raised here.
 pub(crate) fn followed<T: Send + 'static>(
     py: Python<'_>,
     observer: Option<Py<PyAny>>,
@@ -21,7 +22,7 @@ pub(crate) fn followed<T: Send + 'static>(
     let raised = Arc::new(Mutex::new(None));
     let control = control(observer, &is_cancelled, &raised);
     let done = do_long(py, &is_cancelled, move || work(&control))?;
-    match raised.lock().unwrap_or_else(PoisonError::into_inner).take() {
+    match lock(&raised).take() {
         Some(error) => Err(error),
         None => done.map_err(|error| errors::of(&error)),
     }
@@ -36,7 +37,7 @@ fn control(observer: Option<Py<PyAny>>, is_cancelled: &Arc<AtomicBool>, raised: 
         }
         Python::attach(|py| {
             if let Err(error) = tell(py, observer.as_ref(), event) {
-                raised.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+                lock(&raised).get_or_insert(error);
                 cancelled.store(true, Ordering::Relaxed);
             }
         });

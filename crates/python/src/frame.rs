@@ -62,8 +62,8 @@ impl Ports {
     pub(crate) fn outputs<'py>(&self, py: Python<'py>, result: FrameResult) -> PyResult<Bound<'py, PyDict>> {
         let tensors = result.outcome.map_err(|error| errors::of_frame(result.sequence, &error))?;
         let outputs = PyDict::new(py);
-        for (value, own) in self.values(self.graph.outputs()).zip(tensors) {
-            outputs.set_item(&value.name, tensor::to_array(py, own)?)?;
+        for (value, output) in self.values(self.graph.outputs()).zip(tensors) {
+            outputs.set_item(&value.name, tensor::to_array(py, output)?)?;
         }
         Ok(outputs)
     }

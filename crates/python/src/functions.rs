@@ -19,8 +19,8 @@ use crate::planning::{Wanted, aim, duration, scheduled};
 
 /// Finds the best schedule of a network and returns it, as it stands in a file.
 ///
-/// With `profile` or `costs`, the path of a profile, and that of cost models or the name of a built-in board, the board need not be here. The
-/// other arguments are those of Session.
+/// With `profile` or `costs`, the path of a profile, and that of cost models or the name of a built-in board, the board
+/// need not be here. The other arguments are those of Session.
 #[pyfunction]
 #[pyo3(signature = (
     model, *, objective="throughput", max_latency=None, min_throughput=None, max_power=None, margin=0.0, profile=None, costs=None,
@@ -56,7 +56,8 @@ pub(crate) fn plan<'py>(
 
 /// Measures a network on this machine and returns the profile, as it stands in a file. It is kept for later plans.
 ///
-/// seconds: time to spend on it, 20 by default, unless it was measured before. The other arguments are those of Session.
+/// seconds: time to spend on it, 20 by default, unless it was measured before. The other arguments are those of
+/// Session.
 #[pyfunction]
 #[pyo3(signature = (model, *, seconds=None, dimensions=None, batch=None, frames=None, board=None, on_event=None))]
 #[expect(clippy::too_many_arguments, reason = "in Python they have names and defaults")]
@@ -110,11 +111,11 @@ impl Report {
 
 /// Simulates frames through a schedule on a board that need not be here, and returns what that shows.
 ///
-/// schedule: a path, JSON or a dictionary; model: the network, if it is somewhere else than that says; board: as for Session.
-/// costs: the path of cost models or the name of a built-in board; profile: a path; by default the profile that was made last here.
-/// frames: how many. frame_rate: frames that arrive per second; by default there is always another one. frames_in_flight: frames in the
-/// pipeline at most.
-/// noise: relative deviation of times, drawn by `seed`. memory: whether processors compete for it; heat: whether clocks go down with it.
+/// schedule: a path, JSON or a dictionary; model: the network, if it is somewhere else than that says; board: as for
+/// Session. costs: the path of cost models or the name of a built-in board; profile: a path; by default the profile
+/// that was made last here. frames: how many. frame_rate: frames that arrive per second; by default there is always
+/// another one. frames_in_flight: frames in the pipeline at most. noise: relative deviation of times, drawn by `seed`.
+/// memory: whether processors compete for it; heat: whether clocks go down with it.
 #[pyfunction]
 #[pyo3(
     signature = (

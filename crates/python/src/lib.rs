@@ -1,12 +1,13 @@
 //! Millstream from Python: the package `millstream`, whose compiled part this is.
 //!
-//! A `Session` plans for a network on this machine, or takes a schedule, and runs it: frames one by one, as a stream, or submitted and
-//! received from different threads. `Board`, `plan`, `profile` and `simulate` are what the front door `millstream` has of that. The package
-//! around it, in `python/millstream`, has the exceptions, the type stubs, and finds ONNX Runtime's library.
+//! A `Session` plans for a network on this machine, or takes a schedule, and runs it: frames one by one, as a stream,
+//! or submitted and received from different threads. `Board`, `plan`, `profile` and `simulate` are what the front door
+//! `millstream` has of that. The package around it, in `python/millstream`, has the exceptions, the type stubs, and
+//! finds ONNX Runtime's library.
 //!
-//! Invariants: nothing waits with the interpreter's lock, and Ctrl-C ends whatever waits on the main thread, leaving behind what does not look
-//! at it; no array is looked at after a call has returned, and no result can be written to; every error is an exception with the library's
-//! words; nothing here is unsafe.
+//! Invariants: nothing waits with the interpreter's lock, and Ctrl-C ends whatever waits on the main thread, leaving
+//! behind what does not look at it; no array is looked at after a call has returned, and no result can be written to;
+//! every error is an exception with the library's words; nothing here is unsafe.
 
 mod board;
 mod core;
@@ -15,6 +16,7 @@ mod errors;
 mod events;
 mod frame;
 mod functions;
+mod lock;
 mod numbers;
 mod planning;
 mod results;

@@ -5,8 +5,8 @@ use pyo3::prelude::*;
 
 use crate::errors::InputError;
 
-/// A whole number that may be out of range. What is refused is an `InputError` that names the argument, where Python's own error for
-/// a negative or a huge number names neither.
+/// A whole number that may be out of range. What is refused is an `InputError` that names the argument, where Python's
+/// own error for a negative or a huge number names neither.
 pub(crate) enum Whole {
     /// One that 64 bits hold.
     Fits(u64),

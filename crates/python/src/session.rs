@@ -21,26 +21,30 @@ use crate::waiting::{do_long, wait_for};
 
 /// A network that runs on this machine, as a schedule says.
 ///
-/// Session(model) measures the network if nobody did before, finds the best schedule for an objective, tries it out, and starts it. Frames
-/// are dictionaries of arrays by the names of the network's inputs, results by those of its outputs. Each input is copied once, as it is
-/// when it is handed over; outputs are arrays over the engine's memory, which can't be written to (copy() makes one that can).
+/// Session(model) measures the network if nobody did before, finds the best schedule for an objective, tries it out,
+/// and starts it. Frames are dictionaries of arrays by the names of the network's inputs, results by those of its
+/// outputs. Each input is copied once, as it is when it is handed over; outputs are arrays over the engine's memory,
+/// which can't be written to (copy() makes one that can).
 ///
-/// Any number of threads may use a session. It ends with close(), at the end of a `with` block, or when nobody has it any more.
+/// Any number of threads may use a session. It ends with close(), at the end of a `with` block, or when nobody has it
+/// any more.
 ///
-/// model: the path of an ONNX file, zoo:NAME for a built-in network, or the bytes of a file. It may be missing if there is a schedule.
-/// objective: what the schedule should be best at: throughput, latency, balanced or energy.
-/// max_latency, min_throughput, max_power: what it must keep to, in seconds, frames per second and watts; predictions by `margin` better,
+/// model: the path of an ONNX file, zoo:NAME for a built-in network, or the bytes of a file. It may be missing if there
+/// is a schedule. objective: what the schedule should be best at: throughput, latency, balanced or energy. max_latency,
+/// min_throughput, max_power: what it must keep to, in seconds, frames per second and watts; predictions by `margin`
+/// better,
 ///     0.1 for a tenth.
-/// schedule: a path, JSON or a dictionary. Then nothing is planned.
-/// profile, costs: the path of a profile, or that of cost models or the name of a built-in board, to plan on without measuring or trying anything.
-/// fresh: measure even if the network was measured before. profile_seconds: time to measure, where that is done; otherwise about 20.
-/// dimensions, batch: sizes of open dimensions by name, or by input and position such as image.2, and of an open first one.
-/// frames: a few frames that it is measured and tried with, such as a list of dictionaries; made-up ones by default, which some networks refuse.
-/// board: a Board, or what Board.load() takes, if it is not the whole machine.
-/// frames_in_flight: frames in the pipeline at most. frames_outstanding: frames of one stream, or submitted one by one, at most whose
+/// schedule: a path, JSON or a dictionary. Then nothing is planned. profile, costs: the path of a profile, or that of
+/// cost models or the name of a built-in board, to plan on without measuring or trying anything. fresh: measure even if
+/// the network was measured before. profile_seconds: time to measure, where that is done; otherwise about 20.
+/// dimensions, batch: sizes of open dimensions by name, or by input and position such as image.2, and of an open first
+/// one. frames: a few frames that it is measured and tried with, such as a list of dictionaries; made-up ones by
+/// default, which some networks refuse. board: a Board, or what Board.load() takes, if it is not the whole machine.
+/// frames_in_flight: frames in the pipeline at most. frames_outstanding: frames of one stream, or submitted one by one,
+/// at most whose
 ///     results were not taken; 16 for each replica by default.
-/// frame_timeout: how many seconds a stage may work on a frame, which fails then.
-/// on_event: is called with a dictionary that has `kind` and `text` when something goes on, from other threads as well. What it raises ends
+/// frame_timeout: how many seconds a stage may work on a frame, which fails then. on_event: is called with a dictionary
+/// that has `kind` and `text` when something goes on, from other threads as well. What it raises ends
 ///     the work.
 #[pyclass(frozen, weakref, module = "millstream")]
 pub(crate) struct Session {
@@ -85,6 +89,7 @@ impl Session {
         let aim = aim(objective, (max_latency, min_throughput, max_power), margin)?;
         let budget = profile_seconds.map(|seconds| duration("profile_seconds", seconds)).transpose()?;
         let request = SessionRequest { aim, profile, costs, is_fresh: fresh, budget };
+
         let frame_timeout = frame_timeout.map(|seconds| duration("frame_timeout", seconds)).transpose()?;
         let options = EngineOptions::default()
             .with_frames_in_flight(frames_in_flight.map(|frames| frames.at_least_one("frames_in_flight")).transpose()?)
@@ -112,14 +117,15 @@ impl Session {
         self.ports.outputs(py, result.ok_or_else(errors::closed)?)
     }
 
-    /// Streams frames: an iterator over their outputs, in order. It takes frames from `frames` as there is room for them, from the thread
-    /// that asks it for results. An exception of `frames`, or a frame that does not fit, is raised after the results of the frames before.
+    /// Streams frames: an iterator over their outputs, in order. It takes frames from `frames` as there is room for
+    /// them, from the thread that asks it for results. An exception of `frames`, or a frame that does not fit, is
+    /// raised after the results of the frames before.
     fn stream(&self, frames: &Bound<'_, PyAny>) -> PyResult<Results> {
         Results::new(Arc::clone(&self.core), self.ports.clone(), frames)
     }
 
-    /// Submits a frame and returns its number. Waits while there is no room, for `timeout` seconds at most: results must be received
-    /// meanwhile, by this thread or another one.
+    /// Submits a frame and returns its number. Waits while there is no room, for `timeout` seconds at most: results
+    /// must be received meanwhile, by this thread or another one.
     #[pyo3(signature = (frame, *, timeout=None))]
     fn submit(&self, py: Python<'_>, frame: &Bound<'_, PyAny>, timeout: Option<f64>) -> PyResult<u64> {
         let frame = self.ports.frame(frame)?;
@@ -130,15 +136,15 @@ impl Session {
         })
     }
 
-    /// Says that no more frames will be submitted: receive(wait=True) returns None once the outputs of those before were received.
-    /// run() and stream() go on.
+    /// Says that no more frames will be submitted: receive(wait=True) returns None once the outputs of those before
+    /// were received. run() and stream() go on.
     fn end(&self) {
         self.submissions.end();
     }
 
-    /// The outputs of the next submitted frame, in order. Waits for them, for `timeout` seconds at most; None if there is no frame whose
-    /// outputs were not received. With `wait`, another thread's next frame is waited for as well, and None is the end that end() tells.
-    /// A frame that failed raises FrameFailed; the next call is about the next frame.
+    /// The outputs of the next submitted frame, in order. Waits for them, for `timeout` seconds at most; None if there
+    /// is no frame whose outputs were not received. With `wait`, another thread's next frame is waited for as well, and
+    /// None is the end that end() tells. A frame that failed raises FrameFailed; the next call is about the next frame.
     #[pyo3(signature = (*, timeout=None, wait=false))]
     fn receive<'py>(&self, py: Python<'py>, timeout: Option<f64>, wait: bool) -> PyResult<Option<Bound<'py, PyDict>>> {
         let result = wait_for(py, limit(timeout)?, "result", |time| {

@@ -32,10 +32,11 @@ const NAMES: [(DataType, &str); 13] = [
 
 /// The name of an element type in numpy.
 pub(crate) fn name(data_type: DataType) -> &'static str {
-    NAMES.iter().find(|(own, _)| *own == data_type).map_or("object", |(_, name)| name)
+    NAMES.iter().find(|(known, _)| *known == data_type).map_or("object", |(_, name)| name)
 }
 
-/// Elements that were copied out of an array: an immutable object of Python's, which the array's owner can't change any more.
+/// Elements that were copied out of an array: an immutable object of Python's, which the array's owner can't change any
+/// more.
 struct Copied(PyBackedBytes);
 
 impl Storage for Copied {
@@ -76,7 +77,8 @@ fn strings(array: &Bound<'_, PyAny>, shape: &Shape) -> Option<Tensor> {
     Some(Tensor::from_strings(shape.clone(), flat.extract::<Vec<String>>().ok()?))
 }
 
-/// What numpy makes no array of, such as rows that are not equally long. Whatever else goes wrong there is no fault of the frame.
+/// What numpy makes no array of, such as rows that are not equally long. Whatever else goes wrong there is no fault of
+/// the frame.
 fn no_array(py: Python<'_>, value: &Value, reason: PyErr) -> PyErr {
     if !reason.is_instance_of::<PyValueError>(py) {
         return reason;
@@ -97,8 +99,8 @@ struct Elements(Tensor);
 
 #[pymethods]
 impl Elements {
-    /// Numpy's array interface, version 3: an address that nobody may write to. It stays valid because the array keeps this object, this
-    /// object the tensor, and a tensor never changes.
+    /// Numpy's array interface, version 3: an address that nobody may write to. It stays valid because the array keeps
+    /// this object, this object the tensor, and a tensor never changes.
     #[getter]
     fn __array_interface__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let address = self.0.bytes().map_or(0, |bytes| bytes.as_ptr().addr());

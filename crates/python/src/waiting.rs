@@ -3,13 +3,14 @@
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
 use millstream_api::{Error, not_within};
 use pyo3::prelude::*;
 
 use crate::errors::{self, Timeout};
+use crate::lock::lock;
 
 /// Signals are looked at so often.
 const TICK: Duration = Duration::from_millis(50);
@@ -21,9 +22,9 @@ const LAST_GRACE: Duration = Duration::from_secs(5);
 /// What tells work that goes on to end.
 static AT_WORK: Mutex<Vec<Weak<AtomicBool>>> = Mutex::new(Vec::new());
 
-/// Calls `look` with the time that it may wait until it returns something, without the interpreter's lock. Before each call, handlers of
-/// signals run: not after one that has found something, which would be lost with what a handler raises. A `limit` that is over is an
-/// exception that names `what` was waited for.
+/// Calls `look` with the time that it may wait until it returns something, without the interpreter's lock. Before each
+/// call, handlers of signals run: not after one that has found something, which would be lost with what a handler
+/// raises. A `limit` that is over is an exception that names `what` was waited for.
 pub(crate) fn wait_for<T: Send>(
     py: Python<'_>,
     limit: Option<Duration>,
@@ -37,9 +38,9 @@ pub(crate) fn wait_for<T: Send>(
     found.ok_or_else(|| Timeout::new_err(not_within(limit, what)))
 }
 
-/// Does long work on a thread of its own, which may pin itself to cores, while signals are looked at here. What a handler raises ends it:
-/// `is_cancelled` tells the work to stop. Work that does not, since it reads a slow disk or loads a network, is left behind, and what it
-/// makes is dropped.
+/// Does long work on a thread of its own, which may pin itself to cores, while signals are looked at here. What a
+/// handler raises ends it: `is_cancelled` tells the work to stop. Work that does not, since it reads a slow disk or
+/// loads a network, is left behind, and what it makes is dropped.
 pub(crate) fn do_long<T: Send + 'static>(
     py: Python<'_>,
     is_cancelled: &Arc<AtomicBool>,
@@ -79,18 +80,19 @@ pub(crate) fn do_long<T: Send + 'static>(
 
 /// What work holds for as long as it goes on.
 fn at_work(is_cancelled: &Arc<AtomicBool>) -> Arc<AtomicBool> {
-    let mut all = AT_WORK.lock().unwrap_or_else(PoisonError::into_inner);
-    all.retain(|own| own.strong_count() > 0);
+    let mut all = lock(&AT_WORK);
+    all.retain(|flag| flag.strong_count() > 0);
     all.push(Arc::downgrade(is_cancelled));
     Arc::clone(is_cancelled)
 }
 
-/// Ends work that was left behind, or that other threads wait for. What does not end in time, or before the next signal, is left.
+/// Ends work that was left behind, or that other threads wait for. What does not end in time, or before the next
+/// signal, is left.
 pub(crate) fn end_work(py: Python<'_>) {
-    let all = std::mem::take(&mut *AT_WORK.lock().unwrap_or_else(PoisonError::into_inner));
-    all.iter().filter_map(Weak::upgrade).for_each(|own| own.store(true, Ordering::Relaxed));
+    let all = std::mem::take(&mut *lock(&AT_WORK));
+    all.iter().filter_map(Weak::upgrade).for_each(|flag| flag.store(true, Ordering::Relaxed));
     let _ = wait_for(py, Some(LAST_GRACE), "end of what was at work", |time| {
-        let is_over = all.iter().all(|own| own.strong_count() == 0);
+        let is_over = all.iter().all(|flag| flag.strong_count() == 0);
         if !is_over {
             std::thread::sleep(time.min(Duration::from_millis(10)));
         }

@@ -214,7 +214,7 @@ def test_after_the_end_no_frame_is_submitted(session):
     session.submit(frame(0))
     session.end()
     session.end()
-    with pytest.raises(millstream.Error, match="no more can be submitted"):
+    with pytest.raises(millstream.Error, match="no frames can be submitted"):
         session.submit(frame(1))
     check([session.receive(wait=True)], expected)
     assert session.receive(wait=True) is None and session.receive() is None

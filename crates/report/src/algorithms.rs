@@ -26,17 +26,17 @@ pub struct AlgorithmOutcome {
     pub latency_seconds: f64,
     /// Energy of a frame, if it is known.
     pub joules_per_frame: Option<f64>,
-    /// By what part it is worse than the best that there is, if that is known.
-    pub gap: Option<f64>,
+    /// By what part it is worse than what our own search found, if that can be said.
+    pub beside_ours: Option<f64>,
     /// What the algorithm looked at, such as `66 operators`.
     pub searched: String,
 }
 
-/// A table of what algorithms achieve, one of their stages and of what they looked at, and below why some have no schedule. No line has more
-/// than 80 characters.
+/// A table of what algorithms achieve, one of their stages and of what they looked at, and below why some have no
+/// schedule. No line has more than 80 characters.
 pub fn algorithm_tables(rows: &[AlgorithmRow]) -> String {
     let reasons = Reason::of(rows);
-    let notes: Vec<String> = reasons.iter().enumerate().map(|(place, own)| own.note(place + 1)).collect();
+    let notes: Vec<String> = reasons.iter().enumerate().map(|(place, reason)| reason.note(place + 1)).collect();
     let tables = format!("{}\n\n{}", numbers(rows, &reasons), stages(rows));
     if notes.is_empty() { tables } else { format!("{tables}\n\n{}", notes.join("\n")) }
 }
@@ -49,13 +49,13 @@ pub fn algorithm_table(rows: &[AlgorithmRow]) -> Table {
         ("frames/s", Align::Right),
         ("latency ms", Align::Right),
         ("J/frame", Align::Right),
-        ("gap", Align::Right),
+        ("vs ours", Align::Right),
         ("looked at", Align::Right),
     ]);
 
     for row in rows {
-        let own = match &row.outcome {
-            Ok(own) => own,
+        let found = match &row.outcome {
+            Ok(found) => found,
             Err(reason) => {
                 table.row([row.name.clone(), reason.clone()].into_iter().chain(std::iter::repeat_n("-".to_owned(), 5)));
                 continue;
@@ -63,12 +63,12 @@ pub fn algorithm_table(rows: &[AlgorithmRow]) -> Table {
         };
         table.row([
             row.name.clone(),
-            own.configuration.clone(),
-            rate(1.0 / own.period_seconds),
-            milliseconds(own.latency_seconds),
-            own.joules_per_frame.map_or("-".to_owned(), joules),
-            own.gap.map_or("-".to_owned(), |gap| format!("{:+.1} %", 100.0 * gap)),
-            own.searched.clone(),
+            found.configuration.clone(),
+            rate(1.0 / found.period_seconds),
+            milliseconds(found.latency_seconds),
+            found.joules_per_frame.map_or("-".to_owned(), joules),
+            found.beside_ours.map_or("-".to_owned(), |beside_ours| format!("{:+.1} %", 100.0 * beside_ours)),
+            found.searched.clone(),
         ]);
     }
     table
@@ -88,7 +88,7 @@ impl<'a> Reason<'a> {
             let Err(text) = &row.outcome else { continue };
             // What an algorithm says of itself begins with its name.
             let text = text.strip_prefix(row.name.as_str()).map_or(text.as_str(), str::trim_start);
-            match reasons.iter_mut().find(|own| own.text == text) {
+            match reasons.iter_mut().find(|reason| reason.text == text) {
                 Some(known) => known.algorithms.push(&row.name),
                 None => reasons.push(Self { algorithms: vec![&row.name], text }),
             }
@@ -106,7 +106,7 @@ impl<'a> Reason<'a> {
 }
 
 fn numbers(rows: &[AlgorithmRow], reasons: &[Reason<'_>]) -> Table {
-    let has_energy = rows.iter().flat_map(|row| &row.outcome).any(|own| own.joules_per_frame.is_some());
+    let has_energy = rows.iter().flat_map(|row| &row.outcome).any(|found| found.joules_per_frame.is_some());
     let mut columns = vec![
         ("algorithm", Align::Left),
         ("frames/s", Align::Right),
@@ -114,27 +114,29 @@ fn numbers(rows: &[AlgorithmRow], reasons: &[Reason<'_>]) -> Table {
         ("latency ms", Align::Right),
     ];
     columns.extend(has_energy.then_some(("J/frame", Align::Right)));
-    columns.push(("gap", Align::Right));
+    columns.push(("vs ours", Align::Right));
     let mut table = Table::new(columns);
 
     for row in rows {
-        let Ok(own) = &row.outcome else {
-            let note =
-                reasons.iter().position(|own| own.algorithms.contains(&row.name.as_str())).map_or(0, |place| place + 1);
+        let Ok(found) = &row.outcome else {
+            let note = reasons
+                .iter()
+                .position(|reason| reason.algorithms.contains(&row.name.as_str()))
+                .map_or(0, |place| place + 1);
             let blanks = std::iter::repeat_n("-".to_owned(), 3 + usize::from(has_energy));
             table.row(std::iter::once(row.name.clone()).chain(blanks).chain([format!("see [{note}]")]));
             continue;
         };
         let mut cells = vec![
             row.name.clone(),
-            rate(1.0 / own.period_seconds),
-            milliseconds(own.period_seconds),
-            milliseconds(own.latency_seconds),
+            rate(1.0 / found.period_seconds),
+            milliseconds(found.period_seconds),
+            milliseconds(found.latency_seconds),
         ];
         if has_energy {
-            cells.push(own.joules_per_frame.map_or("-".to_owned(), joules));
+            cells.push(found.joules_per_frame.map_or("-".to_owned(), joules));
         }
-        cells.push(own.gap.map_or("-".to_owned(), |gap| format!("{:+.1} %", 100.0 * gap)));
+        cells.push(found.beside_ours.map_or("-".to_owned(), |beside_ours| format!("{:+.1} %", 100.0 * beside_ours)));
         table.row(cells);
     }
     table
@@ -152,8 +154,8 @@ fn rate(hertz: f64) -> String {
 fn stages(rows: &[AlgorithmRow]) -> Table {
     let mut table = Table::new([("algorithm", Align::Left), ("stages", Align::Left), ("looked at", Align::Right)]);
     for row in rows {
-        let Ok(own) = &row.outcome else { continue };
-        table.row([row.name.clone(), shortened(&own.configuration), own.searched.clone()]);
+        let Ok(found) = &row.outcome else { continue };
+        table.row([row.name.clone(), shortened(&found.configuration), found.searched.clone()]);
     }
     table
 }
@@ -170,13 +172,13 @@ fn shortened(configuration: &str) -> String {
 mod tests {
     use super::*;
 
-    fn row(name: &str, gap: Option<f64>) -> AlgorithmRow {
+    fn row(name: &str, beside_ours: Option<f64>) -> AlgorithmRow {
         let outcome = AlgorithmOutcome {
             configuration: "(B1|B1|B1|B1|s1|s1|s1|s1)-(G1|s1|s1|s1)".to_owned(),
             period_seconds: 0.0123,
             latency_seconds: 0.456,
             joules_per_frame: Some(0.0789),
-            gap,
+            beside_ours,
             searched: "123456789 pipelines".to_owned(),
         };
         AlgorithmRow { name: name.to_owned(), outcome: Ok(outcome) }
@@ -188,7 +190,7 @@ mod tests {
         let rows = [
             row("para-pipe-para-only", Some(0.1234)),
             AlgorithmRow { name: "hybrid-l".to_owned(), outcome: Err(format!("hybrid-l {reason}")) },
-            row("exact", None),
+            row("millstream", None),
             AlgorithmRow { name: "fine-ilp".to_owned(), outcome: Err("fine-ilp needs the solver".to_owned()) },
             AlgorithmRow { name: "hybrid-t".to_owned(), outcome: Err(format!("hybrid-t {reason}")) },
         ];

@@ -1,3 +1,5 @@
+//! The table of a board's clusters and accelerators.
+
 use millstream_board::Board;
 
 use crate::{Align, Table};

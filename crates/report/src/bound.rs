@@ -1,13 +1,16 @@
-use millstream_schedule::{ScheduleDocument, SearchedBound};
+//! The lines that say how near to a bound a schedule is, and of what the bound is.
+
+use millstream_schedule::{Objective, ScheduleDocument, SearchedBound};
 
 use crate::milliseconds;
 
 /// A trial may come out so much below the bound by noise alone.
 const NOISE: f64 = 0.01;
 
-/// What is proven of a schedule's period by the costs that it was made from, and of which schedules: all of them; those that were searched
-/// for; and those whose stages are contiguous and run on one processor each, or on replicas of it, whose shortest period in seconds is
-/// `single` if nobody waits for memory. Each in a line.
+/// What is proven of a schedule's period by the costs that it was made from, and of which schedules: all of them; those
+/// in the space that was `searched`, if this schedule is one of them; and those whose stages are contiguous and run on
+/// one processor each, or on replicas of it, whose shortest period in seconds is `single` without memory contention.
+/// Each in a line.
 pub fn bound_text(
     document: &ScheduleDocument,
     single: Option<f64>,
@@ -16,46 +19,77 @@ pub fn bound_text(
 ) -> String {
     let (period, bound) = (document.predicted.period_seconds, document.predicted.lower_bound_period_seconds);
     let above = |bound: f64| period / bound.max(1e-12) - 1.0;
-    let gap_of_all = gap(above(bound), "");
+    let is_measured = document.predicted.is_measured;
+    // A trial may have been below what costs say.
+    let by_costs = if is_measured { " by these costs" } else { "" };
+    let clocks = if document.clocks.is_empty() { "" } else { " at these clocks" };
+    let gap_of_all = match above(bound) {
+        // Where a trial was below what no schedule can be below, the costs are wrong.
+        below if below <= -NOISE && is_measured => format!("{}: the costs are too high", beneath(below, is_measured)),
+        above => gap(above, "the shortest", is_measured),
+    };
 
     // A bound on fewer schedules is shown only if it is higher.
-    let is_higher = |own: &&SearchedBound| own.period_seconds > bound * (1.0 + NOISE);
-    let is_measured = document.predicted.is_measured;
-    let searched = searched.filter(is_higher).map_or(String::new(), |own| {
-        let least = milliseconds(own.period_seconds);
-        let above = above(own.period_seconds);
-        // It is none of these pipelines.
+    let is_higher = |searched: &&SearchedBound| searched.period_seconds > bound * (1.0 + NOISE);
+    let searched = searched.filter(is_higher).map_or(String::new(), |higher| {
+        let least = milliseconds(higher.period_seconds);
+        let above = above(higher.period_seconds);
+        // A period by costs that is below it is of none of these pipelines.
         if above < 0.0 && !is_measured {
             return String::new();
         }
-        let gap = gap(above, " of them");
-        format!("\nNo pipeline in the searched space ({}) has one below {least} ms. Its {gap}.", own.space)
+        let gap = gap(above, "the shortest of them", is_measured);
+        format!("\nSearched were {}. None of these has one below {least} ms{by_costs}{clocks}; {gap}.", higher.space)
     });
 
-    let clocks = if document.clocks.is_empty() { "" } else { " at these clocks" };
     // Not shown where no schedule reaches it.
-    let single = single.filter(|best| *best >= bound * (1.0 - NOISE)).map_or(String::new(), |own| {
-        let best = milliseconds(own);
-        let memory = if competes_for_memory { ", ignoring memory contention" } else { "" };
-        let is_below = above(own) <= -NOISE && is_measured && is_of_single_processors(document);
-        let measured = if is_below { format!(" Its {}.", gap(above(own), "")) } else { String::new() };
-        format!(
-            "\n{best} ms is the least of contiguous stages on one processor each, or replicas of it{memory} (exact).{measured}"
-        )
+    let single = single.filter(|best| *best >= bound * (1.0 - NOISE)).map_or(String::new(), |seconds| {
+        let best = milliseconds(seconds);
+        let is_below = above(seconds) < 0.0 && is_measured && is_of_single_processors(document);
+        let measured = if is_below { format!("; {}", beneath(above(seconds), is_measured)) } else { String::new() };
+        let stages = "contiguous stages, each on one processor or with replicas on one each";
+        match competes_for_memory {
+            true => {
+                format!("\nNo pipeline of {stages}, has one below {best} ms{by_costs}{clocks} even without memory contention{measured}.")
+            }
+            false => format!("\nThe shortest predicted period of {stages}, is {best} ms{clocks} (exact){measured}."),
+        }
     });
     format!(
-        "no schedule by these costs{clocks} has a period below {} ms; its {gap_of_all}.{searched}{single}",
-        milliseconds(bound)
+        "no schedule by these costs{clocks} has a period below {} ms; {gap_of_all}.{searched}{single}{}",
+        milliseconds(bound),
+        of_period_only(document.objective)
     )
 }
 
-/// How a schedule's period stands to a bound that it is above by this part, or below if negative: what a trial showed does not change a bound by
-/// costs.
-fn gap(above: f64, of: &str) -> String {
+/// Where something else than the period was to be small, that nothing is proven of it.
+fn of_period_only(objective: Objective) -> &'static str {
+    match objective {
+        Objective::Throughput => "",
+        Objective::Latency | Objective::Balanced => "\nThis bound is on the period; none is known for the latency.",
+        Objective::Energy => "\nThis bound is on the period; none is known for the energy.",
+    }
+}
+
+/// How a schedule's period stands to a bound that it is above by this part, or below if negative: a trial's period does
+/// not change a bound by costs, and may be below it.
+fn gap(above: f64, shortest: &str, is_measured: bool) -> String {
     match above {
-        above if above >= 0.0 => format!("own is at most {:.1} % above the least{of}", 100.0 * above),
-        below if below > -NOISE => "own reaches that".to_owned(),
-        below => format!("trial was {:.1} % below that: the profile is out of date", -100.0 * below),
+        // Costs say nothing of how near a trial is to the shortest on the machine.
+        above if above >= 0.0 && is_measured => format!("its trial took {:.1} % more than that", 100.0 * above),
+        above if above >= 0.0 => format!("this schedule's is at most {:.1} % above {shortest}", 100.0 * above),
+        below => beneath(below, is_measured),
+    }
+}
+
+/// How a period that is below a bound by this part, a negative number, stands to it.
+fn beneath(below: f64, is_measured: bool) -> String {
+    let percent = -100.0 * below;
+    match (below > -NOISE, is_measured) {
+        (true, true) => "its trial took about as long".to_owned(),
+        (true, false) => "this schedule's reaches that".to_owned(),
+        (false, true) => format!("its trial took {percent:.1} % less"),
+        (false, false) => format!("this schedule's is {percent:.1} % below that"),
     }
 }
 
@@ -68,6 +102,8 @@ fn is_of_single_processors(document: &ScheduleDocument) -> bool {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+    use millstream_schedule::{Prediction, SearchedSpace};
 
     use super::*;
 
@@ -83,31 +119,55 @@ mod tests {
     }
 
     #[test]
+    fn a_bound_of_the_period_is_none_of_what_else_was_wanted() {
+        let said = |objective| bound_text(&ScheduleDocument { objective, ..document(0.0102) }, None, None, false);
+        assert!(!said(Objective::Throughput).contains("none is known"));
+        for (objective, of) in
+            [(Objective::Latency, "latency"), (Objective::Balanced, "latency"), (Objective::Energy, "energy")]
+        {
+            assert!(said(objective).ends_with(&format!("none is known for the {of}.")), "{objective}");
+        }
+    }
+
+    #[test]
     fn a_bound_names_what_it_is_of_and_is_not_what_was_measured() {
         let said = bound_text(&document(0.0102), Some(0.0101), None, false);
-        assert!(said.contains("below 10.0 ms; its own is at most 2.0 % above the least."), "{said}");
-        assert!(said.contains("10.1 ms is the least of contiguous stages on one processor each"), "{said}");
+        assert!(said.contains("below 10.0 ms; this schedule's is at most 2.0 % above the shortest."), "{said}");
+        assert!(said.ends_with("with replicas on one each, is 10.1 ms (exact)."), "{said}");
         let said = bound_text(&document(0.0097), None, None, false);
-        assert!(said.contains("below 10.0 ms; its trial was 3.0 % below that: the profile is out of date."), "{said}");
+        assert!(said.contains("below 10.0 ms; this schedule's is 3.0 % below that."), "{said}");
         assert!(!said.contains("exact"), "{said}");
         let said = bound_text(&document(0.0102), Some(0.0101), None, true);
-        assert!(said.contains("or replicas of it, ignoring memory contention (exact)."), "{said}");
-        assert!(bound_text(&document(0.00995), None, None, false).contains("its own reaches that"));
-        let searched = |period_seconds| SearchedBound { period_seconds, space: "stages and teams".to_owned() };
+        assert!(said.ends_with("has one below 10.1 ms even without memory contention."), "{said}");
+        assert!(!said.contains("exact"), "{said}");
+        assert!(bound_text(&document(0.00995), None, None, false).contains("this schedule's reaches that"));
+
+        let searched = |period_seconds| SearchedBound { period_seconds, space: SearchedSpace::SingleProcessors };
         let said = bound_text(&document(0.0102), None, Some(&searched(0.0102)), false);
-        assert!(said.contains("searched space (stages and teams) has one below 10.2 ms."), "{said}");
-        assert!(said.contains("Its own is at most 0.0 % above the least of them."), "{said}");
+        assert!(said.contains("None of these has one below 10.2 ms;"), "{said}");
+        assert!(said.contains("this schedule's is at most 0.0 % above the shortest of them."), "{said}");
         // A bound that is no higher than the first says nothing, nor does one on pipelines of which this is none.
-        for (own, least) in [(0.0102, 0.01), (0.0102, 0.0105)] {
-            assert!(!bound_text(&document(own), None, Some(&searched(least)), false).contains("searched space"));
+        for (period, least) in [(0.0102, 0.01), (0.0102, 0.0105)] {
+            assert!(!bound_text(&document(period), None, Some(&searched(least)), false).contains("Searched were"));
         }
         let mut tried = document(0.0102);
         tried.predicted.is_measured = true;
+        let said = bound_text(&tried, None, Some(&searched(0.0102)), false);
+        assert!(said.contains("below 10.0 ms; its trial took 2.0 % more than that."), "{said}");
+        assert!(said.contains("by these costs; its trial took 0.0 % more than that."), "{said}");
         let said = bound_text(&tried, Some(0.0106), Some(&searched(0.0105)), false);
-        let below = |percent| format!("trial was {percent} % below that: the profile is out of date.");
-        assert!(said.contains(&format!("has one below 10.5 ms. Its {}", below(2.9))), "{said}");
-        assert!(said.ends_with(&format!("(exact). Its {}", below(3.8))), "{said}");
+        let below = |percent| format!("; its trial took {percent} % less.");
+        assert!(said.contains(&format!("has one below 10.5 ms by these costs{}", below("2.9"))), "{said}");
+        assert!(said.ends_with(&format!("is 10.6 ms (exact){}", below("3.8"))), "{said}");
+        let said = bound_text(
+            &ScheduleDocument { predicted: Prediction { period_seconds: 0.0097, ..tried.predicted }, ..tried },
+            None,
+            None,
+            false,
+        );
+        assert!(said.contains("its trial took 3.0 % less: the costs are too high."), "{said}");
         let clocked = ScheduleDocument { clocks: [("B".to_owned(), 1_000_000)].into(), ..document(0.02) };
-        assert!(bound_text(&clocked, None, None, true).contains("at these clocks"));
+        let said = bound_text(&clocked, Some(0.0101), Some(&searched(0.0105)), true);
+        assert_eq!(said.matches("at these clocks").count(), 3, "{said}");
     }
 }

@@ -33,7 +33,7 @@ impl CoreTracks {
 
     /// The tracks of a processor: one for each of its cores.
     pub fn of_processor(&self, processor: &Processor) -> Vec<usize> {
-        let track = |place| self.places.iter().position(|own| *own == place);
+        let track = |place| self.places.iter().position(|known| *known == place);
         places_of(processor).into_iter().filter_map(track).collect()
     }
 }

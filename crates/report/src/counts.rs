@@ -2,8 +2,8 @@
 
 use crate::TraceEvent;
 
-/// How many frames wait before each stage, as events of a trace. They may be told of in any order, as long as it is said from when on
-/// nothing more can come.
+/// How many frames wait before each stage, as events of a trace. They may be told of in any order, as long as it is
+/// said from when on nothing more can come.
 #[derive(Debug, Clone, Default)]
 pub struct QueueCounts {
     /// When, before which stage, and by how much; what is not yet told.

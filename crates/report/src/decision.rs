@@ -1,11 +1,11 @@
 //! What was decided for a network, and why, in words.
 
-use millstream_schedule::{Objective, ScheduleDocument, StatedConstraints};
+use millstream_schedule::{Objective, Prediction, ScheduleDocument, StatedConstraints};
 
 use crate::{Fact, FrontRow, chosen_row, in_words, milliseconds, rate};
 
-/// Says what a schedule is, what it was chosen for, by whom and within what, and what `bound` says of others. With a front, also what was
-/// given up for it.
+/// Says what a schedule is, what it was chosen for, by whom and within what, and what `bound` says of others. With a
+/// front, also what was given up for it.
 pub fn decision_facts(document: &ScheduleDocument, bound: &str, front: &[FrontRow]) -> Vec<Fact> {
     let predicted = &document.predicted;
     let what = match document.objective {
@@ -20,10 +20,11 @@ pub fn decision_facts(document: &ScheduleDocument, bound: &str, front: &[FrontRo
         Fact::new("Chosen", format!("{what} ({}), by {}", document.objective, document.algorithm)),
     ];
     facts.extend(limits(&document.constraints).map(|limits| Fact::new("Within", limits)));
+    let (label, source) = expectation(predicted);
     facts.push(Fact::new(
-        "Predicted",
+        label,
         format!(
-            "{} frames/s (a frame every {} ms), latency {} ms",
+            "{} frames/s (a frame every {} ms), latency {} ms{source}",
             rate(predicted.period_seconds),
             milliseconds(predicted.period_seconds),
             milliseconds(predicted.latency_seconds)
@@ -33,9 +34,14 @@ pub fn decision_facts(document: &ScheduleDocument, bound: &str, front: &[FrontRo
     facts.push(Fact::new("Bound", bound));
     let chosen = chosen_row(front, document);
     let others = front.iter().enumerate().filter(|(place, _)| chosen != Some(*place)).map(|(_, row)| row);
-    let own = (predicted.period_seconds, predicted.latency_seconds);
-    facts.extend(others.filter(|row| !row.chosen_for.is_empty()).map(|row| instead(own, row)));
+    let of_chosen = (predicted.period_seconds, predicted.latency_seconds);
+    facts.extend(others.filter(|row| !row.chosen_for.is_empty()).map(|row| instead(of_chosen, row)));
     facts
+}
+
+/// What the numbers of a schedule's file are called, and what is said behind them of where they come from.
+pub fn expectation(predicted: &Prediction) -> (&'static str, &'static str) {
+    if predicted.is_measured { ("Expected", ", as measured in a trial") } else { ("Predicted", "") }
 }
 
 /// What another row would have given, beside a period and a latency in seconds.

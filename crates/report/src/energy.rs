@@ -1,4 +1,7 @@
-/// Joules with three decimals, or more, down to a picojoule, where that leaves fewer than two digits: `1.234`, `0.066`, `0.0049`, `0.00031`.
+//! Joules as people read them.
+
+/// Joules with three decimals, or more, down to a picojoule, where that leaves fewer than two digits: `1.234`, `0.066`,
+/// `0.0049`, `0.00031`.
 pub fn joules(joules: f64) -> String {
     let leading_zeros = if joules > 0.0 { -joules.log10().floor() } else { 0.0 };
     let digits = (leading_zeros + 1.0).clamp(3.0, 12.0) as usize;

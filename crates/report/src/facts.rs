@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::wrapped::{WIDTH, wrapped};
 
-/// How much a fact concerns whoever reads it.
+/// How important a fact is to the reader.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Tone {
     /// It is as it should be, or just so.
@@ -25,7 +25,7 @@ pub struct Fact {
     pub label: String,
     /// What there is to know, in a sentence or several; those that begin in a new line do so where it is printed.
     pub text: String,
-    /// How much it concerns whoever reads it.
+    /// How important it is to the reader.
     pub tone: Tone,
 }
 

@@ -7,8 +7,9 @@ const LEAST_TEXT: usize = 10;
 /// Where a word goes on in the next line if it must.
 const JOINTS: [char; 7] = ['-', '|', '+', '/', '_', ',', ')'];
 
-/// How wide columns are at most, in characters, so that a table with borders of `| a | b |` fits. First the titles of numbers take several
-/// lines, then texts, then whatever has joints. Where all that is not enough, the table is wider, and only titles take several lines.
+/// How wide columns are at most, in characters, so that a table with borders of `| a | b |` fits. First the titles of
+/// numbers take several lines, then texts, then whatever has joints. Where all that is not enough, the table is wider,
+/// and only titles take several lines.
 pub(crate) fn widths(columns: &[(String, Align)], rows: &[Vec<String>], most: usize) -> Vec<usize> {
     let texts = |place: usize| cells(columns, rows, place);
     let mut widths: Vec<usize> = (0..columns.len()).map(|place| most_of(texts(place), length)).collect();
@@ -83,7 +84,7 @@ pub(crate) fn in_lines(text: &str, width: usize) -> String {
 
 /// A text in parts, each with the blank or the joint behind it.
 fn pieces(text: &str) -> impl Iterator<Item = &str> {
-    text.split_inclusive(|own: char| own == ' ' || JOINTS.contains(&own))
+    text.split_inclusive(|character: char| character == ' ' || JOINTS.contains(&character))
 }
 
 #[cfg(test)]

@@ -8,8 +8,8 @@
 //! assert!(table.to_string().contains("squeezenet"));
 //! ```
 //!
-//! Invariants: everything here is made from data alone, and nothing is printed; only traces, which grow while frames flow, are written, to
-//! whatever takes bytes.
+//! Invariants: everything here is made from data alone, and nothing is printed; only traces, which grow while frames
+//! flow, are written, to whatever takes bytes.
 
 mod algorithms;
 mod align;
@@ -20,6 +20,7 @@ mod core_tracks;
 mod counted;
 mod counts;
 mod decision;
+mod difference;
 mod drawing;
 mod duration;
 mod energy;
@@ -48,12 +49,13 @@ pub use bound::bound_text;
 pub use core_tracks::CoreTracks;
 pub use counted::counted;
 pub use counts::QueueCounts;
-pub use decision::decision_facts;
+pub use decision::{decision_facts, expectation};
+pub use difference::{beside, in_words, percent, rate_beside, than_expected, than_predicted};
 pub use drawing::{
     ContestBar, Course, Drawing, GanttBar, contest_drawing, course_drawing, front_drawing, gantt_drawing,
     network_drawing,
 };
-pub use duration::{beside, in_words, milliseconds, percent, rate, rate_beside, than_predicted};
+pub use duration::{milliseconds, rate};
 pub use energy::joules;
 pub use facts::{Fact, Tone};
 pub use page::{Article, Chapter, Page};

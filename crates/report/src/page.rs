@@ -1,3 +1,5 @@
+//! Pages of many tables, such as what was computed of papers.
+
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use crate::style::STYLE;
@@ -16,8 +18,8 @@ pub(crate) fn head(title: &str) -> Markup {
     }
 }
 
-/// A page of many tables in chapters, such as what was computed of papers. What a command did with a network is told on a
-/// [`ReportPage`](crate::ReportPage).
+/// A page of many tables in chapters, such as what was computed of papers. What a command did with a network is told on
+/// a [`ReportPage`](crate::ReportPage).
 #[derive(Debug, Clone, Copy)]
 pub struct Page<'a> {
     /// Its title.

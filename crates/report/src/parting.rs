@@ -5,8 +5,8 @@ use std::ops::Range;
 
 use crate::Align;
 
-/// Which columns stand in which part: each part has those that tell the rows apart, and as many others as `fits` says. Nothing where no
-/// columns do that, or where there is nothing to part.
+/// Which columns stand in which part: each part has those that tell the rows apart, and as many others as `fits` says.
+/// Nothing where no columns do that, or where there is nothing to part.
 pub(crate) fn parts(
     columns: &[(String, Align)],
     rows: &[Vec<String>],
@@ -35,7 +35,7 @@ fn keys(columns: usize, rows: &[Vec<String>]) -> Option<usize> {
 
 /// Columns that stay together: a title that stands more than once says nothing without the column before it.
 fn groups(columns: &[(String, Align)], keys: usize) -> Vec<Range<usize>> {
-    let is_repeated = |title: &String| columns.iter().filter(|(own, _)| own == title).count() > 1;
+    let is_repeated = |title: &String| columns.iter().filter(|(known, _)| known == title).count() > 1;
     let mut groups: Vec<Range<usize>> = Vec::new();
     for (place, (title, _)) in columns.iter().enumerate().skip(keys) {
         match groups.last_mut() {

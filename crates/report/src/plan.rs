@@ -1,3 +1,5 @@
+//! The table of a latency/throughput front.
+
 use millstream_schedule::ScheduleDocument;
 
 use crate::{Align, Table, joules, milliseconds, rate};
@@ -20,8 +22,8 @@ pub struct FrontRow {
     pub chosen_for: Vec<String>,
 }
 
-/// The row that a schedule is, if it is one of them: several may have its configuration and differ in where stages end, so the one that is
-/// nearest to what it promises counts.
+/// The row that a schedule is, if it is one of them: several may have its configuration and differ in where stages end,
+/// so the one that is nearest to what it promises counts.
 pub fn chosen_row(rows: &[FrontRow], document: &ScheduleDocument) -> Option<usize> {
     let predicted = &document.predicted;
     nearest(rows, &document.configuration, (predicted.period_seconds, predicted.latency_seconds))

@@ -10,7 +10,8 @@ use thiserror::Error;
 pub(crate) const SIZE: (u32, u32) = (1120, 640);
 /// Part of the width that the legend takes.
 const LEGEND_WIDTH: u32 = 220;
-/// Colours that stay apart for readers with any colour vision (Okabe and Ito's, without the yellow), then a brown and a grey.
+/// Colours that stay apart for readers with any colour vision (Okabe and Ito's, without the yellow), then a brown and a
+/// grey.
 pub(crate) const COLOURS: [RGBColor; 9] = [
     RGBColor(0, 114, 178),
     RGBColor(213, 94, 0),

@@ -1,12 +1,12 @@
-//! The page on which a command tells what it did.
+//! The page for browsers that a command writes about what it did.
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use crate::page::{head, table};
 use crate::{Drawing, Fact, Table, Tone};
 
-/// What a command did with networks, on a page for browsers that needs nothing else, neither scripts nor a network: readable on a phone, in
-/// light and in dark.
+/// What a command did with networks, on a page for browsers that needs nothing else, neither scripts nor a network:
+/// readable on a phone, in light and in dark.
 #[derive(Debug)]
 pub struct ReportPage {
     /// Its title.
@@ -112,7 +112,7 @@ fn markup(part: &Part) -> Markup {
         Part::Facts(facts) => html! {
             dl class="facts" { @for fact in facts { dt { (fact.label) } dd class=[class(fact.tone)] { (fact.text) } } }
         },
-        Part::Table(own) => html! { div class="scroll" { (table(own)) } },
+        Part::Table(shown) => html! { div class="scroll" { (table(shown)) } },
         Part::Drawing(drawing) => figure(drawing),
     }
 }

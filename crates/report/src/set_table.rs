@@ -1,3 +1,5 @@
+//! The table of several networks that share a board.
+
 use millstream_schedule::ScheduleSetDocument;
 
 use crate::{Align, Table, milliseconds};
@@ -12,22 +14,22 @@ pub fn set_table(document: &ScheduleSetDocument) -> Table {
         ("latency ms alone", Align::Right),
         ("deadline ms", Align::Right),
     ]);
-    for own in &document.networks {
-        let predicted = &own.schedule.predicted;
+    for network in &document.networks {
+        let predicted = &network.schedule.predicted;
         table.row([
-            own.schedule.model.name.clone(),
-            own.schedule.configuration.clone(),
-            own.weight.to_string(),
+            network.schedule.model.name.clone(),
+            network.schedule.configuration.clone(),
+            network.weight.to_string(),
             format!(
                 "{:.1}",
                 if document.takes_turns {
-                    own.weight * document.rounds_per_second
+                    network.weight * document.rounds_per_second
                 } else {
                     1.0 / predicted.period_seconds
                 }
             ),
             milliseconds(predicted.latency_seconds),
-            own.deadline_seconds.map_or("-".to_owned(), milliseconds),
+            network.deadline_seconds.map_or("-".to_owned(), milliseconds),
         ]);
     }
     table

@@ -20,11 +20,11 @@ pub fn processor_lanes(schedule: &Schedule) -> Vec<String> {
 
 /// Which of these lanes a processor is in: by its stage, its replica and its position there.
 pub fn processor_lane(schedule: &Schedule, (stage, replica, processor): (usize, usize, usize)) -> Option<usize> {
-    let own = schedule.stages.get(stage)?.replicas.get(replica)?;
+    let planned = schedule.stages.get(stage)?.replicas.get(replica)?;
     let before = schedule.stages.iter().take(stage).flat_map(|stage| &stage.replicas);
     let beside = schedule.stages.get(stage)?.replicas.iter().take(replica);
     let first: usize = before.chain(beside).map(|replica| replica.assignments.len()).sum();
-    (processor < own.assignments.len()).then_some(first + processor)
+    (processor < planned.assignments.len()).then_some(first + processor)
 }
 
 /// The bars of a simulation that kept its spans. What a fallback did is left out.

@@ -1,3 +1,5 @@
+//! What was simulated as a trace for Perfetto.
+
 use std::collections::BTreeMap;
 
 use millstream_board::Processor;
@@ -9,9 +11,9 @@ use serde_json::Value;
 use crate::counts::QueueCounts;
 use crate::{CoreTracks, FlowStep, TraceEvent, chrome_trace};
 
-/// What was simulated of each network on a board, as a trace for Perfetto: a track for each core with the frames and in them their
-/// operators, arrows from stage to stage with each frame, and how many frames wait, how fast clusters are and what processors draw. The
-/// simulations must have kept their spans.
+/// What was simulated of each network on a board, as a trace for Perfetto: a track for each core with the frames and in
+/// them their operators, arrows from stage to stage with each frame, and how many frames wait, how fast clusters are
+/// and what processors draw. The simulations must have kept their spans.
 pub fn simulation_trace(networks: &[(&Schedule, &Graph, &Simulation)]) -> String {
     let tracks = CoreTracks::of(networks.iter().map(|network| network.0));
     let mut events = Vec::new();
@@ -20,21 +22,22 @@ pub fn simulation_trace(networks: &[(&Schedule, &Graph, &Simulation)]) -> String
     let has_own_cores = each == tracks.tracks().len();
     for (index, &(schedule, graph, simulation)) in networks.iter().enumerate() {
         let prefix = if networks.len() > 1 { format!("{} ", graph.name()) } else { String::new() };
-        let told = Told { index: index as u64, prefix, has_own_cores, schedule, graph, simulation, tracks: &tracks };
-        told.add_to(&mut events);
+        let trace =
+            NetworkTrace { index: index as u64, prefix, has_own_cores, schedule, graph, simulation, tracks: &tracks };
+        trace.add_to(&mut events);
     }
     // Whatever slows one network's clusters slows all.
     if let Some((_, _, simulation)) = networks.first() {
-        events.extend(simulation.speeds.iter().map(|(at, label, factor)| TraceEvent::Counter {
-            name: format!("speed of {label}, %"),
-            at: at.seconds() * 1e6,
-            value: 100.0 * factor,
+        events.extend(simulation.speeds.iter().map(|change| TraceEvent::Counter {
+            name: format!("speed of {}, %", change.label),
+            at: change.at.seconds() * 1e6,
+            value: 100.0 * change.factor,
         }));
     }
     chrome_trace(&tracks.tracks(), &events)
 }
 
-struct Told<'a> {
+struct NetworkTrace<'a> {
     index: u64,
     prefix: String,
     has_own_cores: bool,
@@ -51,7 +54,7 @@ struct Visit<'a> {
     end: f64,
 }
 
-impl Told<'_> {
+impl NetworkTrace<'_> {
     fn add_to(&self, events: &mut Vec<TraceEvent>) {
         let visits = self.visits();
         for visit in &visits {
@@ -70,7 +73,7 @@ impl Told<'_> {
         for span in spans {
             let (start, end) = (span.start.seconds() * 1e6, span.end.seconds() * 1e6);
             let is_same = |visit: &&mut Visit<'_>| {
-                let place = |own: &OperatorSpan| (own.stage, own.replica, own.processor, own.frame);
+                let place = |span: &OperatorSpan| (span.stage, span.replica, span.processor, span.frame);
                 visit.spans.first().is_some_and(|first| place(first) == place(span))
             };
             match visits.last_mut().filter(is_same) {
@@ -142,7 +145,7 @@ impl Told<'_> {
         }
         let mut counts = QueueCounts::default();
         for (frame, stay) in &stays {
-            let mut free = self.simulation.frames.get(*frame).map(|(entered, _)| entered.seconds() * 1e6);
+            let mut free = self.simulation.frames.get(*frame).map(|times| times.start.seconds() * 1e6);
             for (place, (stage, (start, end, track))) in stay.iter().enumerate() {
                 free.into_iter().for_each(|free| counts.waited(*stage, free, *start));
                 free = Some(*end);
@@ -168,8 +171,8 @@ impl Told<'_> {
         };
         let mut changes: Vec<(f64, f64)> = Vec::new();
         for visit in visits {
-            let own = visit.spans.first().and_then(|span| watts(span)).filter(|watts| *watts > 0.0);
-            changes.extend(own.into_iter().flat_map(|watts| [(visit.start, watts), (visit.end, -watts)]));
+            let drawn_watts = visit.spans.first().and_then(|span| watts(span)).filter(|watts| *watts > 0.0);
+            changes.extend(drawn_watts.into_iter().flat_map(|watts| [(visit.start, watts), (visit.end, -watts)]));
         }
         changes.sort_by(|one, other| one.0.total_cmp(&other.0));
         let mut sum = 0.0;

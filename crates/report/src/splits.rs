@@ -66,8 +66,7 @@ fn part_time(
 /// What all of it takes on the fastest of the processors.
 fn undivided(replica: &Replica, split: &OperatorSplit, costs: &CostTable) -> Nanoseconds {
     let classes = replica.assignments.iter().filter_map(|assignment| costs.find(&assignment.processor.class()));
-    let whole = classes.filter_map(|class| {
-        split.operators.iter().map(|id| costs.time(class, id.index())).sum::<Option<Nanoseconds>>()
-    });
+    let whole = classes
+        .filter_map(|class| split.operators.iter().map(|&id| costs.time(class, id)).sum::<Option<Nanoseconds>>());
     whole.min().unwrap_or_default()
 }

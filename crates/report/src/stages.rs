@@ -1,3 +1,5 @@
+//! The table of a schedule's stages, and of what a run showed of them.
+
 use millstream_graph::Graph;
 use millstream_schedule::{Schedule, ScheduleDocument};
 
@@ -14,8 +16,8 @@ pub struct StageRow {
     pub operators: String,
     /// Number of operators.
     pub operator_count: usize,
-    /// Predicted time per frame.
-    pub predicted_seconds: f64,
+    /// Time per frame that the schedule's file says: predicted from costs, or measured in a trial.
+    pub expected_seconds: f64,
     /// What was measured; `None` before a run.
     pub measured: Option<MeasuredStage>,
 }
@@ -33,13 +35,14 @@ pub struct MeasuredStage {
     pub utilisation: f64,
 }
 
-/// One row per replica: what it has to do, and what that should take, or how many frames it had and how long they waited for it.
+/// One row per replica: what it has to do, and what that should take, or how many frames it had and how long they
+/// waited for it.
 pub fn stage_table(rows: &[StageRow]) -> Table {
     let is_measured = rows.iter().any(|row| row.measured.is_some());
     let mut columns = vec![("stage", Align::Right), ("processor", Align::Left), ("operators", Align::Left)];
     match is_measured {
         true => columns.extend([("frames", Align::Right), ("waited ms", Align::Right)]),
-        false => columns.push(("predicted ms", Align::Right)),
+        false => columns.push(("expected ms", Align::Right)),
     }
     let mut table = Table::new(columns);
     for row in rows {
@@ -49,21 +52,21 @@ pub fn stage_table(rows: &[StageRow]) -> Table {
                 measured(row, |stage| stage.frames.to_string()),
                 measured(row, |stage| milliseconds(stage.queue_wait_seconds)),
             ]),
-            false => cells.push(milliseconds(row.predicted_seconds)),
+            false => cells.push(milliseconds(row.expected_seconds)),
         }
         table.row(cells);
     }
     table
 }
 
-/// One row per replica: its time for a frame beside the one that was predicted.
+/// One row per replica: its time for a frame beside the expected one.
 pub fn measured_table(rows: &[StageRow]) -> Table {
     let mut table = Table::new([
         ("stage", Align::Right),
         ("processor", Align::Left),
         ("measured ms", Align::Right),
-        ("predicted ms", Align::Right),
-        ("that is", Align::Right),
+        ("expected ms", Align::Right),
+        ("difference", Align::Right),
         ("busy", Align::Right),
     ]);
     for row in rows {
@@ -71,8 +74,8 @@ pub fn measured_table(rows: &[StageRow]) -> Table {
             row.stage.to_string(),
             row.processor.clone(),
             measured(row, |stage| milliseconds(stage.seconds)),
-            milliseconds(row.predicted_seconds),
-            measured(row, |stage| beside(stage.seconds, row.predicted_seconds)),
+            milliseconds(row.expected_seconds),
+            measured(row, |stage| beside(stage.seconds, row.expected_seconds)),
             measured(row, |stage| format!("{:.0} %", stage.utilisation * 100.0)),
         ]);
     }
@@ -101,7 +104,7 @@ pub fn stage_rows(schedule: &Schedule, document: &ScheduleDocument, graph: &Grap
                 processor: replica.with_cores(),
                 operators: ends.map_or(String::new(), |(&first, &last)| format!("{} .. {}", name(first), name(last))),
                 operator_count: operators.len(),
-                predicted_seconds: predicted.unwrap_or(f64::NAN),
+                expected_seconds: predicted.unwrap_or(f64::NAN),
                 measured: None,
             });
         }

@@ -1,7 +1,7 @@
 //! What pages look like: in light and in dark, on a phone and on a desk, without anything from elsewhere.
 
-/// The style of all pages. Colours are variables, which the dark ones replace. What is too wide for a window scrolls by itself, with a shadow where there is more
-/// of it: at the ends, what scrolls along with it covers the shadow.
+/// The style of all pages. Colours are variables, which the dark ones replace. What is too wide for a window scrolls by
+/// itself, with a shadow where there is more of it: at the ends, what scrolls along with it covers the shadow.
 pub(crate) const STYLE: &str = "
 :root { color-scheme: light dark; --text: #1c2733; --quiet: #5a6b7d; --line: #d5dce4; --page: #fff; --raised: #f4f6f9;
   --good: #19703a; --warning: #8a5300; --bad: #b3261e;

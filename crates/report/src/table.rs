@@ -1,3 +1,5 @@
+//! Tables for terminals, which are Markdown as well.
+
 use std::fmt;
 
 use comfy_table::presets::ASCII_MARKDOWN;
@@ -26,9 +28,10 @@ impl Table {
         self.rows.push(cells.into_iter().collect());
     }
 
-    /// The table as text of which no line has more than so many characters: what is too long for that goes on in the next lines of its row,
-    /// and where that is not enough, further columns stand in further tables below, each with the columns that tell the rows apart. Only
-    /// where no columns do that, and for single columns that have no room, lines are longer.
+    /// The table as text of which no line has more than so many characters: what is too long for that goes on in the
+    /// next lines of its row, and where that is not enough, further columns stand in further tables below, each with
+    /// the columns that tell the rows apart. Only where no columns do that, and for single columns that have no room,
+    /// lines are longer.
     pub fn within(&self, width: usize) -> String {
         let fits = |text: &str| text.lines().all(|line| line.chars().count() <= width);
         let whole = self.broken(width);
@@ -51,8 +54,8 @@ impl Table {
         }
         let widths = widths(&self.columns, &self.rows, width);
         let cell = |(text, width): (&String, &usize)| in_lines(text, *width);
-        let titles: Vec<String> = self.columns.iter().map(|own| &own.0).zip(&widths).map(cell).collect();
-        let aligns = self.columns.iter().map(|own| own.1);
+        let titles: Vec<String> = self.columns.iter().map(|column| &column.0).zip(&widths).map(cell).collect();
+        let aligns = self.columns.iter().map(|column| column.1);
         let mut fitted = Self::new(titles.iter().map(String::as_str).zip(aligns));
         self.rows.iter().for_each(|row| fitted.row(row.iter().zip(&widths).map(cell)));
         fitted.to_string()

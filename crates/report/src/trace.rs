@@ -125,10 +125,10 @@ impl Groups {
                 line("process_sort_index", pid, 0, json!({"sort_index": pid})),
             ]
         });
-        let threads = tracks.iter().enumerate().flat_map(move |(track, own)| {
+        let threads = tracks.iter().enumerate().flat_map(move |(track, named)| {
             let pid = self.process(track);
             [
-                line("thread_name", pid, thread(track), json!({"name": own.name})),
+                line("thread_name", pid, thread(track), json!({"name": named.name})),
                 line("thread_sort_index", pid, thread(track), json!({"sort_index": track})),
             ]
         });
@@ -169,8 +169,9 @@ fn nanoseconds(microseconds: f64) -> f64 {
     (microseconds * 1e3).round()
 }
 
-/// Whole nanoseconds as the number of microseconds of which viewers make them again: they multiply it, and leave out what is behind the point.
-/// One nanosecond less or more would have slices overlap that touch or enclose each other, and such slices are not shown.
+/// Whole nanoseconds as the number of microseconds of which viewers make them again: they multiply it, and leave out
+/// what is behind the point. One nanosecond less or more would have slices overlap that touch or enclose each other,
+/// and such slices are not shown.
 fn microseconds(nanoseconds: f64) -> f64 {
     let microseconds = nanoseconds / 1e3;
     if microseconds * 1e3 < nanoseconds { microseconds.next_up() } else { microseconds }
@@ -181,8 +182,9 @@ fn thread(track: usize) -> usize {
     track + 1
 }
 
-/// A trace of the same format that is written event by event: an array, one event a line. Viewers also take it without its end, which is
-/// missing if the program is killed; it is written when this is dropped. Each event is one call of the writer's.
+/// A trace of the same format that is written event by event: an array, one event a line. Viewers also take it without
+/// its end, which is missing if the program is killed; it is written when this is dropped. Each event is one call of
+/// the writer's.
 pub struct TraceWriter<W: Write> {
     writer: Option<W>,
     groups: Groups,

@@ -8,8 +8,8 @@ pub fn prose(text: &str, width: usize) -> String {
     text.split('\n').map(|line| wrapped("", line, "", width)).collect::<Vec<_>>().join("\n")
 }
 
-/// The words of a text in lines that have at most so many characters, as far as words fit: the first line begins with `start`, the
-/// others with an indent.
+/// The words of a text in lines that have at most so many characters, as far as words fit: the first line begins with
+/// `start`, the others with an indent.
 pub(crate) fn wrapped(start: &str, text: &str, indent: &str, width: usize) -> String {
     let mut lines = Vec::new();
     let (mut line, mut is_empty) = (start.to_owned(), true);

@@ -9,7 +9,7 @@ use millstream_cost::{CostTable, Nanoseconds};
 use millstream_graph::Graph;
 use millstream_report::{processor_lanes, simulated_bars, simulation_trace};
 use millstream_schedule::{Replica, Schedule, Stage};
-use millstream_sim::{Simulation, SimulationSettings, simulate};
+use millstream_sim::{Simulation, SimulationSettings, SpeedChange, simulate};
 use serde_json::Value;
 
 const FRAMES: usize = 12;
@@ -24,8 +24,8 @@ fn pipeline(graph: &Graph) -> Schedule {
 
 fn simulated(schedule: &Schedule, graph: &Graph) -> Simulation {
     let mut table = CostTable::new(graph.operators().len(), schedule.processors().map(Processor::class));
-    for processor in table.processors() {
-        (0..table.operators()).for_each(|operator| table.set_time(processor, operator, Nanoseconds(1_000_000)));
+    for processor in table.class_ids() {
+        table.operator_ids().for_each(|operator| table.set_time(processor, operator, Nanoseconds(1_000_000)));
     }
     let settings = SimulationSettings { frames: FRAMES, keeps_spans: true, ..SimulationSettings::default() };
     simulate(schedule, graph, &table, &settings).unwrap()
@@ -86,7 +86,7 @@ fn counters_are_in_the_units_of_their_names() {
     let model = millstream_zoo::build("alexnet").unwrap();
     let (graph, schedule) = (model.graph(), pipeline(model.graph()));
     let mut simulation = simulated(&schedule, graph);
-    simulation.speeds = vec![(Nanoseconds(5_000_000), "B".to_owned(), 0.5)];
+    simulation.speeds = vec![SpeedChange { at: Nanoseconds(5_000_000), label: "B".to_owned(), factor: 0.5 }];
     // Each core of the first stage draws two watts while it works.
     let joules = |busy: &Vec<Vec<Nanoseconds>>| {
         busy.iter().map(|own| own.iter().map(|own| 2.0 * own.seconds()).collect()).collect()

@@ -14,7 +14,7 @@ fn stage(stage: usize, measured: Option<MeasuredStage>) -> StageRow {
         processor: "B1 (core 0)".into(),
         operators: "Conv_0 .. Relu_9".into(),
         operator_count: 10,
-        predicted_seconds: 0.0051,
+        expected_seconds: 0.0051,
         measured,
     }
 }

@@ -1,3 +1,5 @@
+//! One thing that the paper says, beside what is found here: whether it holds, and why not.
+
 use std::fmt;
 
 use crate::{ClaimTolerance, Evidence};

@@ -1,13 +1,16 @@
+//! What agreement with a paper would mean, and how far a number may be from the printed one.
+
 use std::fmt;
 
-/// How far ours may be from a printed number for which the paper states no error and no rounding: the same for all papers.
+/// How far ours may be from a printed number for which the paper states no error and no rounding: the same for all
+/// papers.
 pub const GENERAL_TOLERANCE: f64 = 0.1;
 
 /// What agreement with a paper would say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Evidence {
-    /// The paper prints it, and ours comes from an algorithm or a model that does not know the printed number. Only this can fail, and
-    /// only this is counted.
+    /// The paper prints it, and ours comes from an algorithm or a model that does not know the printed number. Only
+    /// this can fail, and only this is counted.
     Compared,
     /// The printed number is among those that ours is calibrated to.
     Input,

@@ -38,8 +38,8 @@ impl Layer {
     }
 }
 
-/// The layers of a network, in order; layers that read the same value, such as a block's first convolution and its projection,
-/// are one.
+/// The layers of a network, in order; layers that read the same value, such as a block's first convolution and its
+/// projection, are one.
 fn layers(graph: &Graph) -> Vec<Layer> {
     let mut found: Vec<(Layer, &[millstream_graph::ValueId])> = Vec::new();
     for &id in graph.order() {
@@ -53,8 +53,8 @@ fn layers(graph: &Graph) -> Vec<Layer> {
     found.into_iter().map(|(layer, _)| layer).collect()
 }
 
-/// A network of Shisha's evaluation (section 7.1), by its name there: ResNet50 with 50 layers, YOLOv3 with 52 (the convolutions
-/// of its backbone), SynthNet with 18.
+/// A network of Shisha's evaluation (section 7.1), by its name there: ResNet50 with 50 layers, YOLOv3 with 52 (the
+/// convolutions of its backbone), SynthNet with 18.
 pub(crate) fn shisha_layers(model: &str) -> Result<Vec<Layer>, ReproduceError> {
     let mut layers = layers(millstream_zoo::build(model)?.graph());
     if model == "yolov3" {

@@ -12,14 +12,15 @@
 //! # Ok::<(), millstream_reproduce::ReproduceError>(())
 //! ```
 //!
-//! A [`Claim`] says by its [`Evidence`] what agreement would mean. Counted is only what the paper prints and what ours is computed without: an input
-//! of a calibration, a fit beside the lines that its samples are from, and what is true by definition are checks, shown and never counted. A
-//! [`ClaimTolerance`] is the rounding or the error that the paper states; where it states none, it is [`GENERAL_TOLERANCE`] everywhere, 10 %. What misses it
-//! is shown as a miss, with the reason; a miss without one is a [`Fault`], and so is a reason without a miss. What a paper has beyond the sections is named
-//! with the reason as well ([`LeftOut`]).
+//! A [`Claim`] says by its [`Evidence`] what agreement would mean. Counted is only what the paper prints and what ours
+//! is computed without: an input of a calibration, a fit beside the lines that its samples are from, and what is true
+//! by definition are checks, shown and never counted. A [`ClaimTolerance`] is the rounding or the error that the paper
+//! states; where it states none, it is [`GENERAL_TOLERANCE`] everywhere, 10 %. What misses it is shown as a miss, with
+//! the reason; a miss without one is a [`Fault`], and so is a reason without a miss. What a paper has beyond the
+//! sections is named with the reason as well ([`LeftOut`]).
 //!
-//! Invariants: the same on every machine but for the times that searches take; nothing is read or written. Numbers of the papers stand in this crate
-//! with the table, figure or equation that they are from.
+//! Invariants: the same on every machine but for the times that searches take; nothing is read or written. Numbers of
+//! the papers stand in this crate with the table, figure or equation that they are from.
 
 mod claim;
 mod co_scheduling;
@@ -31,12 +32,14 @@ mod para_pipe;
 mod pipe_it;
 mod pipe_search;
 mod report;
+mod selection;
 mod shisha;
 
 pub use claim::{Claim, Comparison, Fault};
 pub use evidence::{ClaimTolerance, Evidence, GENERAL_TOLERANCE};
 pub use paper::{Paper, ReproduceError};
-pub use report::{Figure, Kind, LeftOut, Reproduction, Section, Selection, Tally};
+pub use report::{Figure, Kind, LeftOut, Reproduction, Section, Tally};
+pub use selection::{PaperItem, Selection};
 
 /// Computes what there is of a paper, or the part of it that is selected.
 ///
@@ -51,7 +54,7 @@ pub fn reproduce(paper: Paper, selection: Selection) -> Result<Reproduction, Rep
         Paper::PipeSearch => pipe_search::reproduce()?,
         Paper::Shisha => shisha::reproduce(selection)?,
     };
-    reproduction.sections.retain(|section| selection.wants(&section.title));
+    reproduction.sections.retain(|section| selection.wants(section.item));
     if !selection.is_everything() {
         reproduction.left_out.clear();
     }

@@ -82,7 +82,7 @@ pub enum ReproduceError {
     #[error(transparent)]
     Mapping(#[from] MappingError),
     /// The paper has no such table or figure among what can be computed.
-    #[error("of {paper}, there is no such table or figure; without --table and --figure everything is computed")]
+    #[error("of {paper}, there is no such table or figure among what is computed")]
     NothingSelected {
         /// The paper.
         paper: Paper,

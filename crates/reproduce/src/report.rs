@@ -1,9 +1,11 @@
+//! What is computed of a paper: its sections with their verdicts, figures, and what is left out.
+
 use std::fmt;
 use std::iter::Sum;
 
 use millstream_report::Table;
 
-use crate::{Claim, Evidence, Fault};
+use crate::{Claim, Evidence, Fault, PaperItem};
 
 /// What kind of number ours is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,7 +16,8 @@ pub enum Kind {
     Counted,
     /// Fitted to data that was drawn from the paper's model.
     Fitted,
-    /// Computed from costs that are calibrated to some measurements that the paper or others published; other numbers are compared.
+    /// Computed from costs that are calibrated to some measurements that the paper or others published; other numbers
+    /// are compared.
     Calibrated,
     /// Computed here from speeds that we assume, because the paper prints none.
     Assumed,
@@ -30,40 +33,6 @@ impl Kind {
             Self::Calibrated => "computed from costs calibrated to published measurements",
             Self::Assumed => "computed from speeds that are assumed",
         }
-    }
-}
-
-/// Which tables and figures are wanted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Selection {
-    /// Only the table of this number.
-    pub table: Option<u32>,
-    /// Only the figure of this number.
-    pub figure: Option<u32>,
-}
-
-impl Selection {
-    /// Whether everything is wanted.
-    pub fn is_everything(self) -> bool {
-        self == Self::default()
-    }
-
-    /// Whether a table is among them.
-    pub fn wants_table(self, number: u32) -> bool {
-        self.is_everything() || self.table == Some(number)
-    }
-
-    /// Whether a figure is among them.
-    pub fn wants_figure(self, number: u32) -> bool {
-        self.is_everything() || self.figure == Some(number)
-    }
-
-    /// Whether a section is, by its title.
-    pub(crate) fn wants(self, title: &str) -> bool {
-        let is = |kind: &str, number: Option<u32>| {
-            number.is_some_and(|number| title.starts_with(&format!("{kind} {number}:")))
-        };
-        self.is_everything() || is("Table", self.table) || is("Figure", self.figure)
     }
 }
 
@@ -90,9 +59,9 @@ impl Tally {
 
 impl Sum for Tally {
     fn sum<I: Iterator<Item = Self>>(tallies: I) -> Self {
-        tallies.fold(Self::default(), |sum, own| Self {
-            could_fail: sum.could_fail + own.could_fail,
-            hold: sum.hold + own.hold,
+        tallies.fold(Self::default(), |sum, tally| Self {
+            could_fail: sum.could_fail + tally.could_fail,
+            hold: sum.hold + tally.hold,
         })
     }
 }
@@ -107,8 +76,10 @@ impl fmt::Display for Tally {
 /// One table or figure of a paper.
 #[derive(Debug)]
 pub struct Section {
-    /// Which one, and what it shows.
-    pub title: String,
+    /// Which one.
+    pub item: PaperItem,
+    /// What it shows.
+    pub about: String,
     /// What kind of numbers ours are.
     pub kind: Kind,
     /// Ours beside the paper's.
@@ -120,6 +91,11 @@ pub struct Section {
 }
 
 impl Section {
+    /// Which one it is, and what it shows: `Table 4: networks`.
+    pub fn title(&self) -> String {
+        format!("{}: {}", self.item, self.about)
+    }
+
     /// How many of its claims could fail, and how many do.
     pub fn tally(&self) -> Tally {
         Tally::of(&self.claims)
@@ -130,8 +106,8 @@ impl Section {
         self.claims.iter().all(Claim::holds)
     }
 
-    /// Its verdict, line by line: how many claims hold; the misses, each reason after those that it explains; and what is checked without
-    /// being counted. Nothing where there are no claims.
+    /// Its verdict, line by line: how many claims hold; the misses, each reason after those that it explains; and what
+    /// is checked without being counted. Nothing where there are no claims.
     pub fn verdict(&self) -> Vec<String> {
         let tally = self.tally();
         let mut lines: Vec<String> = (tally.could_fail > 0).then(|| tally.to_string()).into_iter().collect();
@@ -235,7 +211,8 @@ mod tests {
     fn a_reason_stands_after_what_it_explains() {
         let miss = |what: &str, reason| Claim::choice(what, "B4", "B4-s4").because(reason);
         let mut section = Section {
-            title: "Table 1: stages".to_owned(),
+            item: PaperItem::Table(1),
+            about: "stages".to_owned(),
             kind: Kind::Computed,
             table: Table::new([]),
             notes: Vec::new(),
@@ -257,19 +234,15 @@ mod tests {
             "Why: noise.",
             "Checked, not counted: 1 input of the calibration.",
         ];
-        assert_eq!(section.verdict(), expected);
+        assert_eq!(
+            (section.title().as_str(), section.verdict()),
+            ("Table 1: stages", expected.map(str::to_owned).to_vec())
+        );
         assert!(!section.holds());
         section.claims.retain(Claim::holds);
         assert_eq!(section.verdict(), ["1 claim could fail: 1 hold, 0 miss.", expected[6]]);
         assert!(section.holds());
         section.claims.clear();
         assert!(section.verdict().is_empty());
-    }
-
-    #[test]
-    fn selections_are_by_kind_and_number() {
-        let four = Selection { table: Some(4), figure: None };
-        assert!(four.wants("Table 4: idle") && !four.wants("Table 40: idle") && !four.wants("Figure 4: idle"));
-        assert!(four.wants_table(4) && !four.wants_figure(4) && Selection::default().wants("Equation 2: points"));
     }
 }

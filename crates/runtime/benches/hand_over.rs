@@ -31,8 +31,8 @@ fn streaming(bencher: Bencher<'_, '_>, stages: usize) {
     });
 }
 
-/// Items are hand-overs between two processors of one stage: every operator waits for the one before it on the other processor.
-/// Target: at most 10 microseconds each.
+/// Items are hand-overs between two processors of one stage: every operator waits for the one before it on the other
+/// processor. Target: at most 10 microseconds each.
 #[divan::bench(args = [2, 10, 50])]
 fn within_a_stage(bencher: Bencher<'_, '_>, operators: usize) {
     let graph = support::chain(operators);

@@ -1,4 +1,5 @@
-//! What an engine costs that has nothing to do: its threads' share of one core over some seconds, as Linux counts it. Target: under 1 %.
+//! What an engine costs that has nothing to do: its threads' share of one core over some seconds, as Linux counts it.
+//! Target: under 1 %.
 
 #![allow(clippy::print_stdout, reason = "a benchmark prints")]
 

@@ -1,4 +1,5 @@
-//! A backend of one's own behind the engine: frames flow through two stages, and a frame that can't be computed disturbs no other.
+//! A backend of one's own behind the engine: frames flow through two stages, and a frame that can't be computed
+//! disturbs no other.
 
 use std::error::Error;
 use std::io::Write;

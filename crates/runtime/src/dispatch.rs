@@ -6,15 +6,15 @@ use std::time::{Duration, Instant};
 use crate::generation::Generation;
 use crate::generation_id::GenerationId;
 use crate::packet::Packet;
-use crate::replica_slot::ReplicaSlot;
+use crate::replica_state::ReplicaState;
 use crate::stop::Stop;
 use crate::sync::channel::Sender;
 use crate::sync::thread::park_timeout;
 use crate::sync::{AtomicU64, Mutex, Ordering, lock, now};
 use crate::threads::Threads;
 
-/// How long the threads of an engine that is dropped may take to end. A thread that is stuck for longer, in an operator that nothing can
-/// end, is left behind.
+/// How long the threads of an engine that is dropped may take to end. A thread that is stuck for longer, in an operator
+/// that nothing can end, is left behind.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_millis(800);
 /// Threads that only wait end at once.
 const SHORTEST_PAUSE: Duration = Duration::from_micros(50);
@@ -25,8 +25,8 @@ const MOST_WARNINGS: usize = 256;
 
 /// Where frames go. Shared by the engine with all threads of all its schedules.
 pub(crate) struct Dispatch {
-    places: Mutex<Places>,
-    slots: Mutex<Vec<Weak<ReplicaSlot>>>,
+    schedules: Mutex<Schedules>,
+    replicas: Mutex<Vec<Weak<ReplicaState>>>,
     pub(crate) threads: Arc<Threads>,
     /// Schedules that were started.
     generations: AtomicU64,
@@ -36,7 +36,7 @@ pub(crate) struct Dispatch {
 }
 
 #[derive(Default)]
-struct Places {
+struct Schedules {
     /// Where new frames go. `None` once the engine ends.
     current: Option<Arc<Generation>>,
     /// What becomes the current one when that has lost all replicas of a stage.
@@ -46,8 +46,8 @@ struct Places {
 impl Dispatch {
     pub(crate) fn new(exit: Sender<Packet>) -> Arc<Self> {
         Arc::new(Self {
-            places: Mutex::default(),
-            slots: Mutex::default(),
+            schedules: Mutex::default(),
+            replicas: Mutex::default(),
             threads: Arc::default(),
             generations: AtomicU64::new(0),
             warnings: Mutex::default(),
@@ -62,38 +62,38 @@ impl Dispatch {
 
     /// The schedule that new frames go to.
     pub(crate) fn current(&self) -> Option<Arc<Generation>> {
-        lock(&self.places).current.clone()
+        lock(&self.schedules).current.clone()
     }
 
     pub(crate) fn is_current(&self, id: GenerationId) -> bool {
-        lock(&self.places).current.as_ref().is_some_and(|current| current.id == id)
+        lock(&self.schedules).current.as_ref().is_some_and(|current| current.id == id)
     }
 
     /// Has new frames go to `generation`, whatever became of the one before.
     pub(crate) fn set_current(&self, generation: Generation) {
-        let mut places = lock(&self.places);
+        let mut schedules = lock(&self.schedules);
         // From the first frame on, since all of them are to go on elsewhere.
-        generation.keeps_frames.store(places.fallback.is_some(), Ordering::SeqCst);
-        let before = places.current.replace(Arc::new(generation));
-        drop(places);
+        generation.keeps_frames.store(schedules.fallback.is_some(), Ordering::SeqCst);
+        let before = schedules.current.replace(Arc::new(generation));
+        drop(schedules);
         // Its frames may have to be let go of, which should not hold up others.
         drop(before);
     }
 
     pub(crate) fn set_fallback(&self, generation: Generation) {
-        lock(&self.places).fallback = Some(Arc::new(generation));
+        lock(&self.schedules).fallback = Some(Arc::new(generation));
     }
 
-    /// Notes that a stage of a schedule has no replica at work: the fallback takes its place, if it is the current one and there is a
-    /// fallback. Tells whether its frames can go on elsewhere.
+    /// Notes that a stage of a schedule has no replica at work: the fallback takes its place, if it is the current one
+    /// and there is a fallback. Tells whether its frames can go on elsewhere.
     pub(crate) fn switch_to_fallback(&self, id: GenerationId) -> bool {
-        let mut places = lock(&self.places);
-        if places.current.as_ref().is_none_or(|current| current.id != id) {
-            return places.current.is_some();
+        let mut schedules = lock(&self.schedules);
+        if schedules.current.as_ref().is_none_or(|current| current.id != id) {
+            return schedules.current.is_some();
         }
-        let Some(fallback) = places.fallback.take() else { return false };
-        let lost = places.current.replace(fallback);
-        drop(places);
+        let Some(fallback) = schedules.fallback.take() else { return false };
+        let lost = schedules.current.replace(fallback);
+        drop(schedules);
         self.warn("a stage of the schedule was lost: its fallback runs from now on".to_owned());
         drop(lost);
         true
@@ -110,15 +110,15 @@ impl Dispatch {
     }
 
     /// Has a replica watched from now on, for as long as it exists.
-    pub(crate) fn register(&self, slot: &Arc<ReplicaSlot>) {
-        let mut slots = lock(&self.slots);
-        slots.retain(|slot| slot.strong_count() > 0);
-        slots.push(Arc::downgrade(slot));
+    pub(crate) fn register(&self, replica: &Arc<ReplicaState>) {
+        let mut replicas = lock(&self.replicas);
+        replicas.retain(|replica| replica.strong_count() > 0);
+        replicas.push(Arc::downgrade(replica));
     }
 
     /// The replicas of all schedules that still have frames.
-    pub(crate) fn slots(&self) -> Vec<Arc<ReplicaSlot>> {
-        lock(&self.slots).iter().filter_map(Weak::upgrade).collect()
+    pub(crate) fn replicas(&self) -> Vec<Arc<ReplicaState>> {
+        lock(&self.replicas).iter().filter_map(Weak::upgrade).collect()
     }
 
     /// Keeps a warning, unless it is known.
@@ -133,15 +133,16 @@ impl Dispatch {
         lock(&self.warnings).clone()
     }
 
-    /// Ends all threads: what waits is let go of, what runs is cancelled, and what can't be is left behind after a moment.
+    /// Ends all threads: what waits is let go of, what runs is cancelled, and what can't be is left behind after a
+    /// moment.
     pub(crate) fn shut_down(&self) {
         self.stop.set();
-        let places = std::mem::take(&mut *lock(&self.places));
-        drop(places);
+        let schedules = std::mem::take(&mut *lock(&self.schedules));
+        drop(schedules);
         let start = now();
         let mut pause = SHORTEST_PAUSE;
         while !self.are_done(start) {
-            self.slots().iter().for_each(|slot| slot.cancel());
+            self.replicas().iter().for_each(|replica| replica.cancel());
             park_timeout(pause);
             pause = (2 * pause).min(CANCEL_INTERVAL);
         }

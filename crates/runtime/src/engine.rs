@@ -1,3 +1,5 @@
+//! A running schedule: frames in, results out.
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -38,8 +40,8 @@ pub(crate) struct ReorderBuffer {
 }
 
 impl Engine {
-    /// Starts the workers of a schedule and waits until all of them are ready. Each processor runs its operators with the first
-    /// backend that supports all of them.
+    /// Starts the workers of a schedule and waits until all of them are ready. Each processor runs its operators with
+    /// the first backend that supports all of them.
     ///
     /// # Errors
     /// Any [`RuntimeError`] but `Stopped`.
@@ -52,9 +54,9 @@ impl Engine {
         Self::start(graph, schedule, None, backends, options)
     }
 
-    /// As [`Engine::new`], with another schedule that waits ready: when a stage has no replica left, because devices were lost or workers
-    /// panicked, the frames at hand fail, and all later ones, those on their way included, run through `fallback`, or through the schedule
-    /// that [`Engine::reschedule`] has set since.
+    /// As [`Engine::new`], with another schedule that waits ready: when a stage has no replica left, because devices
+    /// were lost or workers panicked, the frames at hand fail, and all later ones, those on their way included, run
+    /// through `fallback`, or through the schedule that [`Engine::reschedule`] has set since.
     ///
     /// # Errors
     /// Any [`RuntimeError`] but `Stopped`.
@@ -124,8 +126,8 @@ impl Engine {
         self.dispatch.current().ok_or(RuntimeError::Stopped)
     }
 
-    /// Hands in a frame, one tensor per input of the network, and returns its sequence number. Waits while the first stage
-    /// has no room for it or too many results have not been received: some thread must receive results meanwhile.
+    /// Hands in a frame, one tensor per input of the network, and returns its sequence number. Waits while the first
+    /// stage has no room for it or too many results have not been received: some thread must receive results meanwhile.
     ///
     /// A frame that does not fit the network takes its place in the sequence, and its result is the error.
     ///
@@ -241,7 +243,7 @@ impl Engine {
     fn finish(&self, mut packet: Packet) -> FrameResult {
         let outcome = match packet.failure {
             Some(failure) => Err(failure),
-            None => Ok(packet.route.outputs.iter().filter_map(|&slot| packet.values[slot].take()).collect()),
+            None => Ok(packet.route.outputs.iter().filter_map(|&slot| packet.values[slot.index()].take()).collect()),
         };
         FrameResult {
             sequence: packet.sequence,
@@ -278,16 +280,16 @@ impl Engine {
         }
     }
 
-    /// What did not go as asked without keeping the engine from running, such as a refused pin or a replica that could not be started
-    /// again. Each is told once, and at most 256 are kept.
+    /// What did not go as asked without keeping the engine from running, such as a refused pin or a replica that could
+    /// not be started again. Each is reported once, and at most 256 are kept.
     pub fn warnings(&self) -> Vec<String> {
         self.dispatch.warnings()
     }
 }
 
 impl Drop for Engine {
-    /// Ends the workers: frames in flight, whose results nobody can receive any more, are cancelled. Takes less than a second, also where
-    /// a backend is stuck; its thread is then left behind.
+    /// Ends the workers: frames in flight, whose results can't be received any more, are cancelled. Takes less than a
+    /// second, also where a backend is stuck; its thread is then left behind.
     fn drop(&mut self) {
         self.dispatch.shut_down();
     }

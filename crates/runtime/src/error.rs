@@ -1,3 +1,5 @@
+//! Why an engine can't run, and why a frame has no result.
+
 use std::time::Duration;
 
 use millstream_backend::BackendError;
@@ -94,7 +96,8 @@ pub enum FrameError {
         /// The panic's message.
         message: String,
     },
-    /// A stage worked on this frame for longer than [`EngineOptions::frame_timeout`](crate::EngineOptions::frame_timeout).
+    /// A stage worked on this frame for longer than
+    /// [`EngineOptions::frame_timeout`](crate::EngineOptions::frame_timeout).
     #[error("stage {stage} did not end the frame within {limit:?}")]
     TimedOut {
         /// Stage, counted from 1.
@@ -102,8 +105,8 @@ pub enum FrameError {
         /// How long a stage may take.
         limit: Duration,
     },
-    /// All replicas of a stage panicked, lost their device or got stuck, so often that frames no longer wait until one works again
-    /// ([`EngineOptions::restarts`](crate::EngineOptions::restarts)).
+    /// All replicas of a stage panicked, lost their device or got stuck, so often that frames no longer wait until one
+    /// works again ([`EngineOptions::restarts`](crate::EngineOptions::restarts)).
     #[error(
         "stage {stage} has no replica that works: all were lost, too often to wait for one, or can't be started again"
     )]

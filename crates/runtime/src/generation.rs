@@ -8,7 +8,7 @@ use millstream_schedule::Schedule;
 use crate::StageMetrics;
 use crate::generation_id::GenerationId;
 use crate::packet::Packet;
-use crate::replica_slot::ReplicaSlot;
+use crate::replica_state::ReplicaState;
 use crate::route::Route;
 use crate::sync::channel::Sender;
 use crate::sync::{AtomicBool, Ordering};
@@ -21,26 +21,26 @@ pub(crate) struct Generation {
     pub(crate) entrance: Sender<Packet>,
     /// Whether its frames can start again in another schedule. Only as long as there is a fallback when it begins.
     pub(crate) keeps_frames: Arc<AtomicBool>,
-    pub(crate) slots: Vec<Vec<Arc<ReplicaSlot>>>,
+    pub(crate) replicas: Vec<Vec<Arc<ReplicaState>>>,
 }
 
 impl Generation {
     pub(crate) fn metrics(&self) -> Vec<StageMetrics> {
-        let stage = |slots: &Vec<Arc<ReplicaSlot>>| StageMetrics {
-            replicas: slots.iter().map(|slot| slot.recorder.metrics(slot.busy())).collect(),
+        let stage = |replicas: &Vec<Arc<ReplicaState>>| StageMetrics {
+            replicas: replicas.iter().map(|replica| replica.recorder.metrics(replica.busy())).collect(),
         };
-        self.slots.iter().map(stage).collect()
+        self.replicas.iter().map(stage).collect()
     }
 
     pub(crate) fn reset_metrics(&self) {
-        for slot in self.slots.iter().flatten() {
-            slot.recorder.reset();
-            slot.reset_busy();
+        for replica in self.replicas.iter().flatten() {
+            replica.recorder.reset();
+            replica.reset_busy();
         }
     }
 
     /// A frame that is to enter.
     pub(crate) fn packet(&self, frame: Vec<Tensor>) -> Packet {
-        Packet::new(&self.route, frame, self.slots.len(), self.keeps_frames.load(Ordering::SeqCst))
+        Packet::new(&self.route, frame, self.replicas.len(), self.keeps_frames.load(Ordering::SeqCst))
     }
 }

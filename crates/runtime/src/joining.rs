@@ -15,8 +15,9 @@ const KEPT_BUFFERS: usize = 8;
 /// More pieces than this are not worth their handling.
 const MOST_PIECES: usize = 4096;
 
-/// A value in the making. Every part is written to its place in the value's memory: by the operator itself where the part lies together
-/// there, else piece by piece by whoever made it. Only where there would be very many pieces are the parts copied once all are there.
+/// A value in the making. Every part is written where it belongs in the value's memory: by the operator itself where
+/// the part lies together there, else piece by piece by the processor that made it. Only where there would be very many
+/// pieces are the parts copied once all are there.
 pub(crate) struct Joining {
     data_type: DataType,
     shape: Shape,
@@ -42,7 +43,7 @@ enum Piece {
 impl Joining {
     /// `None` if type or shape of the value are not known.
     pub(crate) fn new(join: &Join, program: &Program, graph: &Graph) -> Option<Self> {
-        let value = graph.value(*program.values.get(join.value)?);
+        let value = graph.value(*program.values.get(join.slot.index())?);
         let (data_type, shape) = (value.data_type?, value.shape.clone()?);
         let dimensions = shape.dimensions();
         let unit_bytes = dimensions.get(join.axis + 1..)?.iter().product::<usize>() * data_type.bytes()?;
@@ -59,7 +60,7 @@ impl Joining {
         })
     }
 
-    /// Whether parts are written to their places as they are made.
+    /// Whether parts are written where they belong as they are made.
     fn is_in_place(&self) -> bool {
         self.outer * self.parts.len() <= MOST_PIECES
     }
@@ -71,20 +72,20 @@ impl Joining {
             self.pieces.iter().for_each(|piece| *lock(piece) = Piece::Empty);
             return;
         }
-        let mut own: Vec<Vec<BytesMut>> = self.parts.iter().map(|_| Vec::with_capacity(self.outer)).collect();
+        let mut regions: Vec<Vec<BytesMut>> = self.parts.iter().map(|_| Vec::with_capacity(self.outer)).collect();
         let mut rest = self.buffer();
         for _ in 0..self.outer {
-            for (pieces, units) in own.iter_mut().zip(&self.parts) {
+            for (pieces, units) in regions.iter_mut().zip(&self.parts) {
                 let piece_bytes = units * self.unit_bytes;
                 pieces.push(rest.split_to(piece_bytes.min(rest.len())));
             }
         }
-        for (piece, own) in self.pieces.iter().zip(own) {
-            *lock(piece) = Piece::InPlace(own);
+        for (piece, region) in self.pieces.iter().zip(regions) {
+            *lock(piece) = Piece::InPlace(region);
         }
     }
 
-    /// A buffer of the value's size: one that nobody reads any more, if there is one.
+    /// A buffer of the value's size: one that is no longer read, if there is one.
     fn buffer(&self) -> BytesMut {
         let mut buffers = lock(&self.buffers);
         let size = self.outer * self.parts.iter().sum::<usize>() * self.unit_bytes;
@@ -128,7 +129,7 @@ impl Joining {
     /// The pieces, which lie one after the other, as one.
     fn joined(&self) -> Bytes {
         let take = |piece: &Mutex<Piece>| match std::mem::replace(&mut *lock(piece), Piece::Empty) {
-            Piece::InPlace(own) => own.into_iter(),
+            Piece::InPlace(regions) => regions.into_iter(),
             _ => Vec::new().into_iter(),
         };
         let mut parts: Vec<_> = self.pieces.iter().map(take).collect();
@@ -189,8 +190,8 @@ fn scatter(made: &Tensor, pieces: &mut [BytesMut]) -> Result<(), BackendError> {
     }
     let mut rest = bytes;
     for piece in pieces {
-        let (own, after) = rest.split_at(piece.len());
-        piece.copy_from_slice(own);
+        let (here, after) = rest.split_at(piece.len());
+        piece.copy_from_slice(here);
         rest = after;
     }
     Ok(())

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use millstream_backend::Backend;
 use millstream_graph::Graph;
-use millstream_schedule::{Assignment, Replica, Schedule, Stage};
+use millstream_schedule::{Assignment, Replica, Schedule};
 
 use crate::dispatch::Dispatch;
 use crate::generation::Generation;
@@ -13,7 +13,8 @@ use crate::led_team::{follow, lead};
 use crate::memory_release::MemoryRelease;
 use crate::packet::Packet;
 use crate::permits::Permits;
-use crate::replica_slot::ReplicaSlot;
+use crate::replica_id::ReplicaId;
+use crate::replica_state::ReplicaState;
 use crate::route::Route;
 use crate::sync::channel::{Receiver, Sender, bounded};
 use crate::sync::{AtomicBool, AtomicU64, AtomicUsize, Mutex};
@@ -34,7 +35,8 @@ pub(crate) struct Start<'a> {
 /// What the replicas of a stage have in common.
 pub(crate) struct StageLaunch<'a> {
     generation: GenerationId,
-    index: usize,
+    /// Counted from 0.
+    stage: usize,
     route: &'a Route,
     incoming: Receiver<Packet>,
     outgoing: Sender<Packet>,
@@ -45,19 +47,22 @@ pub(crate) struct StageLaunch<'a> {
 }
 
 impl Generation {
-    /// Starts the workers of a schedule, and waits until all of them are ready. On an error those that started end by themselves.
+    /// Starts the workers of a schedule, and waits until all of them are ready. On an error those that started end by
+    /// themselves.
     pub(crate) fn start(start: Start<'_>, schedule: &Schedule) -> Result<Self, RuntimeError> {
         if schedule.stages.is_empty() {
             return Err(RuntimeError::Empty);
         }
         let route = Arc::new(Route::new(start.graph, schedule)?);
         start.backends.iter().for_each(|backend| backend.begin_schedule());
+
         let in_flight = start.options.in_flight(schedule);
-        // As many frames wait at the door as may be inside, so that the first stage need not wait for a caller who submits
-        // whenever a result comes out.
+        // As many frames wait at the entrance as may be in flight, so that the first stage need not wait for a caller
+        // who submits whenever a result comes out.
         let (entrance, mut incoming) = bounded(in_flight);
         // One for each frame in flight.
         let permits = Permits::new(in_flight);
+
         let workers: usize = schedule.stages.iter().flat_map(|stage| &stage.replicas).map(size).sum();
         let (ready, are_ready) = bounded::<Ready>(workers);
         let id = start.dispatch.next_id();
@@ -69,16 +74,16 @@ impl Generation {
             route: Arc::clone(&route),
             entrance,
             keeps_frames: Arc::clone(&keeps_frames),
-            slots: Vec::new(),
+            replicas: Vec::new(),
         };
 
-        for (index, stage) in schedule.stages.iter().enumerate() {
-            let is_last = index + 1 == schedule.stages.len();
+        for (stage, replicas) in schedule.stages.iter().map(|stage| stage.replicas.as_slice()).enumerate() {
+            let is_last = stage + 1 == schedule.stages.len();
             let next = (!is_last).then(|| bounded(in_flight));
             let outgoing = next.as_ref().map_or_else(|| start.dispatch.exit.clone(), |(outgoing, _)| outgoing.clone());
             let launch = StageLaunch {
                 generation: id,
-                index,
+                stage,
                 route: &route,
                 incoming,
                 outgoing,
@@ -87,10 +92,11 @@ impl Generation {
                 ready: &ready,
                 memory_release: &memory_release,
             };
-            started.slots.push(launch.start(start, stage)?);
+            started.replicas.push(launch.start(start, replicas)?);
             let Some((_, next)) = next else { break };
             incoming = next;
         }
+
         drop(ready);
         for _ in 0..workers {
             // On an error the entrance is dropped, which ends the workers.
@@ -103,25 +109,28 @@ impl Generation {
 
 impl StageLaunch<'_> {
     /// Starts the threads of a stage.
-    fn start(&self, start: Start<'_>, stage: &Stage) -> Result<Vec<Arc<ReplicaSlot>>, RuntimeError> {
-        let count = stage.replicas.len();
-        let replicas = Arc::new(Replicas { working: AtomicUsize::new(count), awaited: Mutex::new(count) });
-        let start_one = |(index, replica)| self.start_replica(start, (index, replica), &replicas);
-        stage.replicas.iter().enumerate().map(start_one).collect()
+    fn start(&self, start: Start<'_>, replicas: &[Replica]) -> Result<Vec<Arc<ReplicaState>>, RuntimeError> {
+        let count = replicas.len();
+        let shared = Arc::new(Replicas { working: AtomicUsize::new(count), awaited: Mutex::new(count) });
+        let start_one = |(index, replica)| {
+            self.start_replica(start, ReplicaId { stage: self.stage, replica: index }, replica, &shared)
+        };
+        replicas.iter().enumerate().map(start_one).collect()
     }
 
     fn start_replica(
         &self,
         start: Start<'_>,
-        (index, replica): (usize, &Replica),
+        id: ReplicaId,
+        replica: &Replica,
         replicas: &Arc<Replicas>,
-    ) -> Result<Arc<ReplicaSlot>, RuntimeError> {
+    ) -> Result<Arc<ReplicaState>, RuntimeError> {
         let Start { graph, backends, options, dispatch } = start;
-        let chosen = replica.assignments.iter().map(|assignment| select(backends, graph, assignment, self.index));
+        let chosen = replica.assignments.iter().map(|assignment| select(backends, graph, assignment, id));
         let busy: Arc<[AtomicU64]> = replica.assignments.iter().map(|_| AtomicU64::new(0)).collect();
 
         let factory = TeamFactory {
-            place: (self.index, index),
+            id,
             replica: replica.clone(),
             backends: chosen.collect::<Result<_, _>>()?,
             graph: Arc::clone(graph),
@@ -130,22 +139,21 @@ impl StageLaunch<'_> {
             memory_release: Arc::clone(self.memory_release),
         };
         let team = factory.team()?;
-        let slot = Arc::new(ReplicaSlot::new(Arc::clone(&team), busy, options, self.in_flight.clone()));
-        dispatch.register(&slot);
+        let state = Arc::new(ReplicaState::new(Arc::clone(&team), busy, options, self.in_flight.clone()));
+        dispatch.register(&state);
 
         let worker = Worker {
-            stage: self.index,
-            replica: index,
+            id,
             generation: self.generation,
-            route: self.route.stages[self.index].clone(),
+            route: self.route.stages[self.stage].clone(),
             incoming: self.incoming.clone(),
             outgoing: self.outgoing.clone(),
             in_flight: self.in_flight.clone(),
             keeps_frames: Arc::clone(self.keeps_frames),
-            is_first: self.index == 0,
-            is_last: self.index + 1 == self.route.stages.len(),
+            is_first: self.stage == 0,
+            is_last: self.stage + 1 == self.route.stages.len(),
             dispatch: Arc::clone(dispatch),
-            slot: Arc::clone(&slot),
+            state: Arc::clone(&state),
             factory: Arc::new(factory),
             replicas: Arc::clone(replicas),
         };
@@ -161,20 +169,21 @@ impl StageLaunch<'_> {
         // The leader first: when it ends, it ends the others.
         dispatch.threads.spawn(&name, work)?;
         follow(&team, &dispatch.threads, &name, self.ready)?;
-        Ok(slot)
+        Ok(state)
     }
 }
 
 /// How many processors, and so threads, a replica has.
-pub(crate) fn size(replica: &Replica) -> usize {
+fn size(replica: &Replica) -> usize {
     replica.assignments.len()
 }
 
-pub(crate) fn select(
+/// The first backend that runs all operators of a processor.
+fn select(
     backends: &[Arc<dyn Backend>],
     graph: &Graph,
     assignment: &Assignment,
-    stage: usize,
+    replica: ReplicaId,
 ) -> Result<Arc<dyn Backend>, RuntimeError> {
     let processor = &assignment.processor;
     let runs_all = |backend: &&Arc<dyn Backend>| {
@@ -185,7 +194,7 @@ pub(crate) fn select(
         let operator = assignment.operators.iter().find(|operator| !runs(operator)).or(assignment.operators.first());
         RuntimeError::NoBackend {
             operator: operator.map_or(String::new(), |&operator| graph.operator(operator).name.clone()),
-            stage: stage + 1,
+            stage: replica.stage_number(),
             processor: processor.clone(),
         }
     })

@@ -6,15 +6,15 @@ use millstream_backend::Tensor;
 use millstream_graph::ValueId;
 
 use crate::sync::channel::{Sender, bounded};
-use crate::team::{Health, Prepared, Ready, Team};
+use crate::team::{Failure, LEADER, Prepared, Ready, Team};
 use crate::team_factory::TeamFactory;
 use crate::threads::Threads;
-use crate::{FrameError, RuntimeError, StepSpan};
+use crate::{RuntimeError, StepSpan};
 
 /// A team with the segments of its leader. The other threads end with it.
 pub(crate) struct LedTeam {
     // First, so that they are gone when the team is.
-    segments: Prepared,
+    prepared: Prepared,
     team: Arc<Team>,
 }
 
@@ -33,8 +33,8 @@ impl LedTeam {
         &mut self,
         inputs: impl Iterator<Item = (ValueId, Tensor)>,
         outputs: &[ValueId],
-    ) -> Result<Vec<Tensor>, (FrameError, Health)> {
-        self.team.run(&mut self.segments, inputs, outputs)
+    ) -> Result<Vec<Tensor>, Failure> {
+        self.team.run(&mut self.prepared, inputs, outputs)
     }
 
     pub(crate) fn take_steps(&self) -> Vec<StepSpan> {
@@ -52,7 +52,11 @@ impl TeamFactory {
     /// A team without threads.
     pub(crate) fn team(&self) -> Result<Arc<Team>, RuntimeError> {
         let team = Team::new(self);
-        if team.is_complete() { Ok(Arc::new(team)) } else { Err(RuntimeError::UnknownSize { stage: self.place.0 + 1 }) }
+        if team.is_complete() {
+            Ok(Arc::new(team))
+        } else {
+            Err(RuntimeError::UnknownSize { stage: self.id.stage_number() })
+        }
     }
 
     /// A team in place of one that was lost, led by the calling thread, once all of it is ready.
@@ -71,11 +75,11 @@ impl TeamFactory {
 
 /// Prepares what the calling thread needs to lead a team. On an error, which goes to `ready`, the others end.
 pub(crate) fn lead(team: &Arc<Team>, ready: &Sender<Ready>) -> Option<LedTeam> {
-    let prepared = team.prepare(0, ready);
+    let prepared = team.prepare(LEADER, ready);
     if prepared.is_none() {
         team.end();
     }
-    prepared.map(|segments| LedTeam { team: Arc::clone(team), segments })
+    prepared.map(|prepared| LedTeam { team: Arc::clone(team), prepared })
 }
 
 /// Starts the threads of a team but for its leader's. If not all can be started, the others end.
@@ -85,15 +89,15 @@ pub(crate) fn follow(
     name: &str,
     ready: &Sender<Ready>,
 ) -> Result<(), RuntimeError> {
-    for position in 1..team.size() {
-        let (own, ready) = (Arc::clone(team), ready.clone());
+    for processor in team.followers() {
+        let (followed, ready) = (Arc::clone(team), ready.clone());
         let work = move || {
-            if let Some(segments) = own.prepare(position, &ready) {
+            if let Some(prepared) = followed.prepare(processor, &ready) {
                 drop(ready);
-                own.follow(position, segments);
+                followed.follow(processor, prepared);
             }
         };
-        if let Err(error) = threads.spawn(&format!("{name}.{}", position + 1), work) {
+        if let Err(error) = threads.spawn(&format!("{name}.{}", processor.index() + 1), work) {
             team.end();
             return Err(error.into());
         }

@@ -1,15 +1,17 @@
 //! Running schedules: frames stream through pinned workers.
 //!
-//! An [`Engine`] has one worker thread per processor of a schedule, pinned to the processor's first core. Frames pass from
-//! stage to stage through bounded queues; results come back in the order in which frames went in, whichever replica worked
-//! on them. A frame that fails returns its own [`FrameError`] and disturbs no other.
+//! An [`Engine`] has one worker thread per processor of a schedule, pinned to the processor's first core. Frames pass
+//! from stage to stage through bounded queues; results come back in the order in which frames went in, whichever
+//! replica worked on them. A frame that fails returns its own [`FrameError`] and disturbs no other.
 //!
-//! The processors of a stage that owns several work on one frame together: each runs its operators in the order of the schedule,
-//! waits only for values that others make, and writes its channels of a shared operator to their place in one buffer.
-//! [`Engine::reschedule`] replaces the schedule between two frames, [`Engine::tune`] does so when conditions change, and [`Engine::with_fallback`] goes on without a lost device.
+//! The processors of a stage that owns several work on one frame together: each runs its operators in the order of the
+//! schedule, waits only for values that others make, and writes its channels of a shared operator into one buffer.
+//! [`Engine::reschedule`] replaces the schedule between two frames, [`Engine::tune`] does so when conditions change,
+//! and [`Engine::with_fallback`] goes on without a lost device.
 //!
-//! A replica whose thread panics, whose device is lost or that gets stuck ([`EngineOptions::frame_timeout`]) costs the frame at hand; it takes no
-//! more until it is prepared again, in the background, while the other replicas of its stage go on.
+//! A replica whose thread panics, whose device is lost or that gets stuck ([`EngineOptions::frame_timeout`]) costs the
+//! frame at hand; it takes no more until it is prepared again, in the background, while the other replicas of its stage
+//! go on.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -65,9 +67,9 @@
 //! What a replaced schedule held goes back to the system; programs that replace schedules again and again should call
 //! [`share_heaps`](millstream_machine::share_heaps) first.
 //!
-//! Invariants: every frame is answered once, in order, with its outputs or an error; idle workers sleep; dropping an engine takes less than
-//! a second, cancels the frames in flight and joins every thread that a backend
-//! lets go: one that is stuck, or still preparing a segment, is left behind. This crate knows no model format and no kernel.
+//! Invariants: every frame is answered once, in order, with its outputs or an error; idle workers sleep; dropping an
+//! engine takes less than a second, cancels the frames in flight and joins every thread that a backend lets go: one
+//! that is stuck, or still preparing a segment, is left behind. This crate knows no model format and no kernel.
 
 mod dispatch;
 mod engine;
@@ -85,8 +87,9 @@ mod permits;
 mod program;
 mod receiving;
 mod recovery;
+mod replica_id;
 mod replica_restart;
-mod replica_slot;
+mod replica_state;
 mod restarts;
 mod results;
 mod route;
@@ -100,7 +103,8 @@ mod tuning;
 mod watch;
 mod worker;
 
-/// A stand-in for threads and time that decides about the order of everything. Only for the project's own models of this crate.
+/// A stand-in for threads and time that decides about the order of everything. Only for the project's own models of
+/// this crate.
 #[cfg(millstream_shuttle)]
 #[doc(hidden)]
 pub mod model {

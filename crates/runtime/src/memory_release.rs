@@ -2,7 +2,8 @@
 
 use crate::sync::release_freed_memory;
 
-/// Shared by all threads of a schedule. When the last of them has let go of its segments, what these had is given back to the system.
+/// Shared by all threads of a schedule. When the last of them has let go of its segments, what these had is given back
+/// to the system.
 pub(crate) struct MemoryRelease;
 
 impl Drop for MemoryRelease {

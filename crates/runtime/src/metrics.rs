@@ -1,3 +1,5 @@
+//! What stages and replicas did: frames, failures and times.
+
 use std::time::{Duration, Instant};
 
 use hdrhistogram::Histogram;

@@ -1,3 +1,5 @@
+//! How an engine is set up.
+
 use std::time::Duration;
 
 use millstream_schedule::Schedule;
@@ -20,22 +22,25 @@ pub struct EngineOptions {
     /// How many frames may be between submission and receipt, those that are done but must wait for an earlier one or
     /// for the receiver included. `None` is 16 per worker: replicas may differ in speed by that much without waiting.
     pub frames_outstanding: Option<usize>,
-    /// Whether results tell what each processor of a stage did when ([`FrameResult::steps`](crate::FrameResult::steps)).
+    /// Whether results tell what each processor of a stage did when
+    /// ([`FrameResult::steps`](crate::FrameResult::steps)).
     pub keeps_steps: bool,
-    /// Whether a processor that would wait for another one of its stage takes over what that one has not begun, as when other
-    /// programs keep it from its core. Costs the memory and the time to prepare every segment on all processors of its stage.
+    /// Whether a processor that would wait for another one of its stage takes over what that one has not begun, as when
+    /// other programs keep it from its core. Costs the memory and the time to prepare every segment on all processors
+    /// of its stage.
     pub takes_over: bool,
-    /// How long a stage may work on one frame, without the waiting between stages. After that the frame is cancelled and fails with
-    /// [`FrameError::TimedOut`](crate::FrameError::TimedOut); a replica that has not ended half a second later is given up and started anew. With a
-    /// limit, frames wait a minute at most, or as long as the limit if it is longer, for a replica that is being prepared. `None` is without
-    /// a limit.
+    /// How long a stage may work on one frame, without the waiting between stages. After that the frame is cancelled
+    /// and fails with [`FrameError::TimedOut`](crate::FrameError::TimedOut); a replica that has not ended half a second
+    /// later is given up and started anew. With a limit, frames wait a minute at most, or as long as the limit if it is
+    /// longer, for a replica that is being prepared. `None` is without a limit.
     pub frame_timeout: Option<Duration>,
-    /// How often within a minute a replica that panicked, lost its device or got stuck is prepared again while frames of its stage wait for
-    /// it, if there is no other replica: at once, after 20 ms, and after twice as long each time. After one loss more, frames don't wait until
-    /// the first of these losses is a minute ago. A replica that can't be prepared, so many times in a row and once more, is tried again all the
-    /// same, with pauses of at most five seconds, and frames don't wait. Those of a stage without any replica fail meanwhile, one each
-    /// millisecond. Where there is a fallback, frames run through it as soon as a stage has no replica, and none is prepared again. `None` is 5
-    /// times; with 0, a replica that was lost takes no more frames.
+    /// How often within a minute a replica that panicked, lost its device or got stuck is prepared again while frames
+    /// of its stage wait for it, if there is no other replica: at once, after 20 ms, and after twice as long each time.
+    /// After one loss more, frames don't wait until the first of these losses is a minute ago. A replica that can't be
+    /// prepared, so many times in a row and once more, is tried again all the same, with pauses of at most five
+    /// seconds, and frames don't wait. Those of a stage without any replica fail meanwhile, one each millisecond. Where
+    /// there is a fallback, frames run through it as soon as a stage has no replica, and none is prepared again. `None`
+    /// is 5 times; with 0, a replica that was lost takes no more frames.
     pub restarts: Option<usize>,
 }
 

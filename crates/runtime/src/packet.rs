@@ -1,3 +1,5 @@
+//! A frame on its way through the stages, and what became of it.
+
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -11,7 +13,7 @@ use crate::sync::now;
 /// A frame on its way through the stages.
 pub(crate) struct Packet {
     pub(crate) sequence: u64,
-    /// Values that some later stage reads or that are results, by slot.
+    /// Values that some later stage reads or that are results, by [`FrameSlot`](crate::route::FrameSlot).
     pub(crate) values: Vec<Option<Tensor>>,
     /// Once a frame has failed, the stages only pass it on.
     pub(crate) failure: Option<FrameError>,
@@ -20,7 +22,7 @@ pub(crate) struct Packet {
     pub(crate) queued: Instant,
     pub(crate) spans: Vec<StageSpan>,
     pub(crate) steps: Vec<StepSpan>,
-    /// What the places of `values` stand for.
+    /// What the slots of `values` stand for.
     pub(crate) route: Arc<Route>,
     /// The frame itself, if it may have to start again.
     pub(crate) frame: Option<Vec<Tensor>>,
@@ -78,7 +80,7 @@ impl Packet {
     fn enter(&mut self, route: &Arc<Route>, frame: Vec<Tensor>) {
         self.values = vec![None; route.slots];
         for (&slot, tensor) in route.inputs.iter().zip(frame) {
-            self.values[slot] = Some(tensor);
+            self.values[slot.index()] = Some(tensor);
         }
         self.route = Arc::clone(route);
     }

@@ -1,6 +1,9 @@
+//! A counting semaphore.
+
 use crate::sync::channel::{Receiver, Sender, bounded};
 
-/// A bound on how many of something there are at once: a counting semaphore, whose permits any of its clones takes and gives back.
+/// A bound on how many of something there are at once: a counting semaphore, whose permits any of its clones takes and
+/// gives back.
 #[derive(Clone)]
 pub(crate) struct Permits {
     /// Takes one message for each permit that is taken.
@@ -20,7 +23,7 @@ impl Permits {
         let _ = self.taken.send(());
     }
 
-    /// Takes a permit if one is left; tells whether it did.
+    /// Takes a permit if one is left; returns whether it did.
     pub(crate) fn try_acquire(&self) -> bool {
         self.taken.try_send(()).is_ok()
     }

@@ -5,19 +5,20 @@ use std::sync::Arc;
 
 use crate::led_team::LedTeam;
 use crate::packet::Packet;
-use crate::replica_slot::Supervised;
+use crate::replica_id::ReplicaId;
+use crate::replica_state::Supervised;
 use crate::sync::{Ordering, lock, now};
 use crate::worker::{Exit, Worker};
 
 impl Supervised for Worker {
-    fn stage(&self) -> usize {
-        self.stage
+    fn id(&self) -> ReplicaId {
+        self.id
     }
 
     fn replace(self: Arc<Self>, answer: Packet) -> bool {
         let worker = Arc::clone(&self);
         let recover = move || {
-            worker.slot.recorder.record_failure();
+            worker.state.recorder.record_failure();
             worker.recover(answer, None);
         };
         match self.dispatch.threads.spawn(&self.name(), recover) {
@@ -32,15 +33,15 @@ impl Supervised for Worker {
 }
 
 impl Worker {
-    /// Leads a replica until no more frames can come, or it is lost; whoever works for it then has a thread of its own.
+    /// Leads a replica until no more frames can come, or it is lost; the next worker then has a thread of its own.
     pub(crate) fn serve(self: Arc<Self>, mut led: LedTeam) {
         if let Exit::Lost(failed) = self.work(&mut led) {
             self.recover(*failed, Some(led));
         }
     }
 
-    /// Passes on the frame that a replica was lost with, lets go of those who worked on it, and has the replica prepared again where there is
-    /// use in it.
+    /// Passes on the frame that a replica was lost with, lets go of those who worked on it, and has the replica
+    /// prepared again where there is use in it.
     fn recover(self: &Arc<Self>, failed: Packet, lost: Option<LedTeam>) {
         let is_alone = self.replicas.working.fetch_sub(1, Ordering::SeqCst) == 1;
         // Before the frame: whoever receives it may count on what comes next.
@@ -55,7 +56,7 @@ impl Worker {
         if goes_elsewhere {
             self.drain();
         } else {
-            let pause = lock(&self.slot.restarts).after_loss(now());
+            let pause = lock(&self.state.restarts).after_loss(now());
             self.restart(pause);
         }
     }
@@ -69,8 +70,8 @@ impl Worker {
         }
     }
 
-    /// Answers a frame that no replica can work on: it starts again where there is another schedule, and fails otherwise. False if nobody
-    /// wants answers.
+    /// Answers a frame that no replica can work on: it starts again where there is another schedule, and fails
+    /// otherwise. False if nobody wants answers.
     pub(crate) fn answer(&self, mut packet: Packet) -> bool {
         if packet.failure.is_none() {
             match self.dispatch.restart_frame_elsewhere(packet, self.generation) {

@@ -1,8 +1,9 @@
 //! How a lost replica is prepared again.
 //!
-//! The thread that lost it, or that was started because it is stuck, runs a `ReplicaRestart`: it decides when the replica is prepared
-//! again, and answers the frames of a stage that nobody works for. Each attempt has a thread of its own, which a backend may hold up for as long as
-//! it likes. When one succeeds, its thread serves the replica from then on, and the thread of the restart ends.
+//! The thread that lost it, or that was started because it is stuck, runs a `ReplicaRestart`: it decides when the
+//! replica is prepared again, and answers the frames of a stage that nobody works for. Each attempt has a thread of its
+//! own, which a backend may hold up for as long as it likes. When one succeeds, its thread serves the replica from then
+//! on, and the thread of the restart ends.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -20,7 +21,8 @@ use crate::worker::{Closed, Worker};
 const STOP_POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// How often one looks for a frame to answer where there was none.
 const FRAME_POLL_INTERVAL: Duration = Duration::from_millis(5);
-/// How long after a frame the next one is answered, so that a source without an end does not lose them by the million while a device is away.
+/// How long after a frame the next one is answered, so that a source without an end does not lose them by the million
+/// while a device is away.
 const ANSWER_INTERVAL: Duration = Duration::from_millis(1);
 /// How long frames wait for one preparation where they have a time limit; as long as that limit, if it is longer.
 const PREPARATION_LIMIT: Duration = Duration::from_mins(1);
@@ -94,7 +96,7 @@ impl Worker {
                 Err(error) => error,
             };
             self.dispatch.warn(format!("{} can't be started again: {error}", self.name()));
-            pause = Some(lock(&self.slot.restarts).after_failure());
+            pause = Some(lock(&self.state.restarts).after_failure());
         }
     }
 }
@@ -103,13 +105,13 @@ impl Worker {
 fn attempt(factory: &Arc<TeamFactory>, threads: &Arc<Threads>, name: &str) -> Result<Attempt, RuntimeError> {
     let (tell, outcome) = bounded(1);
     let (go, may_go) = bounded::<Arc<Worker>>(1);
-    let (factory, own, shared) = (Arc::clone(factory), name.to_owned(), Arc::clone(threads));
-    let work = move || match factory.again(&shared, &own) {
+    let (factory, label, shared) = (Arc::clone(factory), name.to_owned(), Arc::clone(threads));
+    let work = move || match factory.again(&shared, &label) {
         Ok(led) => {
             let _ = tell.send(Ok(()));
             let Ok(worker) = may_go.recv() else { return drop_quietly(led) };
-            worker.slot.set_team(led.team());
-            worker.slot.recorder.record_restart();
+            worker.state.set_team(led.team());
+            worker.state.recorder.record_restart();
             worker.replicas.working.fetch_add(1, Ordering::SeqCst);
             worker.serve(led);
         }
@@ -171,7 +173,8 @@ impl ReplicaRestart {
         let _ = attempt.go.send(self.worker);
     }
 
-    /// Waits for an attempt to end. It may take as long as it likes, but frames don't wait so long where they have a time limit.
+    /// Waits for an attempt to end. It may take as long as it likes, but frames don't wait so long where they have a
+    /// time limit.
     fn preparation(&mut self, attempt: &Attempt) -> WaitOutcome {
         if self.is_awaited {
             let until = self.worker.factory.options.time_limit().map(|limit| now() + limit.max(PREPARATION_LIMIT));

@@ -29,8 +29,8 @@ pub(crate) struct Restarts {
 }
 
 impl Restarts {
-    /// At most `limit` restarts within a minute, and as many failed attempts in a row, before frames no longer wait. With a limit of 0 there are
-    /// no restarts.
+    /// At most `limit` restarts within a minute, and as many failed attempts in a row, before frames no longer wait.
+    /// With a limit of 0 there are no restarts.
     pub(crate) fn new(limit: usize) -> Self {
         Self { limit, losses: VecDeque::new(), failures: 0 }
     }

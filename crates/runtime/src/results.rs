@@ -1,3 +1,5 @@
+//! Running an iterator of frames.
+
 use millstream_backend::Tensor;
 
 use crate::sync::{lock, thread};

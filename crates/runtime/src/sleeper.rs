@@ -23,8 +23,9 @@ impl Sleeper {
         let _ = self.thread.set(current());
     }
 
-    /// Waits until `is_ready`. Whoever makes it so calls [`Sleeper::wake`] afterwards. `is_ready` must load with sequential
-    /// consistency what others store that way, so that either it sees their store or they see this thread asleep.
+    /// Waits until `is_ready`. The thread that makes it so calls [`Sleeper::wake`] afterwards. `is_ready` must load
+    /// with sequential consistency what others store that way, so that either it sees their store or they see this
+    /// thread asleep.
     pub(crate) fn wait_until(&self, is_ready: impl Fn() -> bool) {
         let start = now();
         loop {

@@ -31,7 +31,7 @@ impl Stop {
         self.is_set.load(Ordering::SeqCst)
     }
 
-    /// Sleeps so long, or until it is set; tells whether it is.
+    /// Sleeps so long, or until it is set; returns whether it is.
     pub(crate) fn wait(&self, time: Duration) -> bool {
         self.receiver.recv_timeout(time) == Err(RecvTimeoutError::Disconnected)
     }

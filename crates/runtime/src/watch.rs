@@ -8,11 +8,12 @@ use crate::sync::now;
 /// The least time between two looks.
 const LEAST_PAUSE: Duration = Duration::from_millis(1);
 
-/// Ends frames that a stage works on for longer than `limit`, until the engine ends. It sleeps until the first frame's time may be over.
+/// Ends frames that a stage works on for longer than `limit`, until the engine ends. It sleeps until the first frame's
+/// time may be over.
 pub(crate) fn watch(dispatch: &Dispatch, limit: Duration) {
     let mut pause = limit;
     while !dispatch.stop.wait(pause.max(LEAST_PAUSE)) {
-        let next = dispatch.slots().iter().filter_map(|slot| slot.watch(CANCEL_INTERVAL)).min();
+        let next = dispatch.replicas().iter().filter_map(|replica| replica.watch(CANCEL_INTERVAL)).min();
         // A frame that begins now is not over before.
         pause = next.map_or(limit, |next| next.saturating_duration_since(now()).min(limit));
     }

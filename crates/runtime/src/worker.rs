@@ -12,17 +12,17 @@ use crate::generation_id::GenerationId;
 use crate::led_team::LedTeam;
 use crate::packet::{Packet, StageSpan};
 use crate::permits::Permits;
-use crate::replica_slot::{FrameEnd, ReplicaSlot, Supervised};
-use crate::route::StageRoute;
+use crate::replica_id::ReplicaId;
+use crate::replica_state::{FrameEnd, ReplicaState, Supervised};
+use crate::route::{FrameSlot, StageRoute};
 use crate::sync::channel::{Receiver, Sender, TryRecvError};
 use crate::sync::{AtomicBool, AtomicUsize, Mutex, now};
-use crate::team::Health;
+use crate::team::{Failure, Health};
 use crate::team_factory::TeamFactory;
 
 /// Everything a replica's leader needs. The threads change when a replica is lost, this stays.
 pub(crate) struct Worker {
-    pub(crate) stage: usize,
-    pub(crate) replica: usize,
+    pub(crate) id: ReplicaId,
     pub(crate) generation: GenerationId,
     pub(crate) route: StageRoute,
     pub(crate) incoming: Receiver<Packet>,
@@ -34,7 +34,7 @@ pub(crate) struct Worker {
     pub(crate) is_first: bool,
     pub(crate) is_last: bool,
     pub(crate) dispatch: Arc<Dispatch>,
-    pub(crate) slot: Arc<ReplicaSlot>,
+    pub(crate) state: Arc<ReplicaState>,
     pub(crate) factory: Arc<TeamFactory>,
     /// Of the whole stage.
     pub(crate) replicas: Arc<Replicas>,
@@ -44,8 +44,8 @@ pub(crate) struct Worker {
 pub(crate) struct Replicas {
     /// Those that take frames.
     pub(crate) working: AtomicUsize,
-    /// Those, and those that are being prepared again while frames wait for them. It grows only while this is locked, so that nobody fails a
-    /// frame for want of a replica that is there.
+    /// Those, and those that are being prepared again while frames wait for them. It grows only while this is locked,
+    /// so that nobody fails a frame for want of a replica that is there.
     pub(crate) awaited: Mutex<usize>,
 }
 
@@ -64,7 +64,7 @@ pub(crate) struct Closed;
 
 impl Worker {
     pub(crate) fn name(&self) -> String {
-        format!("stage {}.{}", self.stage + 1, self.replica + 1)
+        self.id.to_string()
     }
 
     /// Takes frames until no more can come, or this replica can't go on.
@@ -86,8 +86,8 @@ impl Worker {
         Exit::Closed
     }
 
-    /// The next frame, once there is one and it may be in flight, and since when it could have been worked on; `None` if no
-    /// more can come.
+    /// The next frame, once there is one and it may be in flight, and since when it could have been worked on; `None`
+    /// if no more can come.
     pub(crate) fn next(&self, free_since: Instant) -> Option<(Packet, Instant)> {
         let packet = self.incoming.recv().ok()?;
         let mut available = packet.queued.max(free_since);
@@ -118,7 +118,7 @@ impl Worker {
         incoming
     }
 
-    /// Hands a frame to the next stage, or out; false if there is nobody.
+    /// Hands a frame to the next stage, or out; false if the receiver is gone.
     pub(crate) fn pass_on(&self, mut packet: Packet) -> bool {
         if packet.failure.is_some() {
             packet.values.fill(None);
@@ -130,48 +130,52 @@ impl Worker {
         self.outgoing.send(packet).is_ok()
     }
 
-    /// Runs the stage on a frame; tells whether the replica can go on, or nothing if the frame is no longer the caller's.
+    /// Runs the stage on a frame; returns whether the replica can go on, or nothing if the frame is no longer the
+    /// caller's.
     ///
     /// The frame's time starts when it was `available` and the worker was free. What the system then takes to wake the
     /// worker is part of what the stage costs; on a core that is shared with other load it is a good part.
     fn work_on(self: &Arc<Self>, led: &mut LedTeam, packet: &mut Packet, available: Instant) -> Option<Health> {
         let start = available;
-        self.slot.begin(|| Arc::clone(self) as Arc<dyn Supervised>, led, packet);
+        self.state.begin(|| Arc::clone(self) as Arc<dyn Supervised>, led, packet);
         let boundary = &self.route.boundary;
-        let input = |(&value, &slot): (&ValueId, &usize)| Some((value, packet.values.get(slot).cloned().flatten()?));
+
+        let input = |(&value, &slot): (&ValueId, &FrameSlot)| {
+            Some((value, packet.values.get(slot.index()).cloned().flatten()?))
+        };
         let inputs: Vec<(ValueId, Tensor)> = boundary.inputs.iter().zip(&self.route.inputs).filter_map(input).collect();
         for &slot in &self.route.release {
-            packet.values[slot] = None;
+            packet.values[slot.index()] = None;
         }
 
         let ran = led.run(inputs.into_iter(), &boundary.outputs);
-        if matches!(self.slot.end(led), FrameEnd::Replaced) {
+        if matches!(self.state.end(led), FrameEnd::Replaced) {
             return None;
         }
         let mut health = Health::Usable;
         match ran {
             Ok(outputs) => {
                 for (&slot, tensor) in self.route.outputs.iter().zip(outputs) {
-                    packet.values[slot] = Some(tensor);
+                    packet.values[slot.index()] = Some(tensor);
                 }
             }
-            Err((failure, now)) => {
-                packet.failure = Some(failure);
-                health = now;
+            Err(Failure { error, health: after }) => {
+                packet.failure = Some(error);
+                health = after;
             }
         }
 
         let end = now();
         // Waiting for admission is the caller's doing, not the pipeline's.
         let queued = if self.is_first { start } else { packet.queued };
-        self.slot.recorder.record(queued, start, end, packet.failure.is_some());
+        self.state.recorder.record(queued, start, end, packet.failure.is_some());
         packet.steps.extend(led.take_steps());
-        packet.spans.push(StageSpan { stage: self.stage, replica: self.replica, start, end });
+        packet.spans.push(StageSpan { stage: self.id.stage, replica: self.id.replica, start, end });
         Some(health)
     }
 
     /// Why the frames of a stage without replicas fail.
     pub(crate) fn lost(&self) -> FrameError {
-        FrameError::Lost { stage: self.stage + 1 }
+        FrameError::Lost { stage: self.id.stage_number() }
     }
 }

@@ -1,5 +1,5 @@
-//! Every network of the zoo gives what plain sequential inference gives: cut into pipelines, with its branches on different
-//! processors, with every operator anywhere, and with operators divided by output channels.
+//! Every network of the zoo gives what plain sequential inference gives: cut into pipelines, with its branches on
+//! different processors, with every operator anywhere, and with operators divided by output channels.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -38,7 +38,8 @@ fn pipeline(chain: &Chain) -> Schedule {
     }
 }
 
-/// How far a result is from what it should be; an output of zeros, or of the same element everywhere, would say nothing.
+/// How far a result is from what it should be; an output of zeros, or of the same element everywhere, would say
+/// nothing.
 fn difference(found: &Tensor, expected: &Tensor) -> Difference {
     let bytes = expected.bytes().unwrap();
     let element = expected.data_type().bytes().unwrap();

@@ -18,8 +18,8 @@ use proptest::prelude::*;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-/// Every operator adds up its inputs and one more, after a random moment. Frames from `FAILS` on fail in the operator of that
-/// index, and those at `LOSES` lose the device.
+/// Every operator adds up its inputs and one more, after a random moment. Frames from `FAILS` on fail in the operator
+/// of that index, and those at `LOSES` lose the device.
 struct Summing {
     graph: Arc<Graph>,
     seed: AtomicUsize,
@@ -122,8 +122,8 @@ fn expected(graph: &Arc<Graph>, frame: f32) -> Vec<f32> {
     let backend = Summing { graph: Arc::clone(graph), seed: AtomicUsize::new(0), most_microseconds: 0 };
     let whole = Segment::whole(graph);
     let made = backend.prepare(&whole, &Processor::new("B", [0])).unwrap().run(&[scalar(frame)]).unwrap();
-    let place = |output| whole.boundary.outputs.iter().position(|value| value == output).unwrap();
-    graph.outputs().iter().map(|output| made[place(output)].as_f32().unwrap()[0]).collect()
+    let position = |output| whole.boundary.outputs.iter().position(|value| value == output).unwrap();
+    graph.outputs().iter().map(|output| made[position(output)].as_f32().unwrap()[0]).collect()
 }
 
 fn scalar(value: f32) -> Tensor {

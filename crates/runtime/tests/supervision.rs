@@ -262,7 +262,8 @@ fn a_replica_without_restarts_is_lost_for_good() {
     assert_eq!(control.prepared.load(Ordering::SeqCst), 1);
 }
 
-/// One replica is lost for good while the other holds the schedule's threads together: with the schedule, the need for it goes.
+/// One replica is lost for good while the other holds the schedule's threads together: with the schedule, the need for
+/// it goes.
 #[test]
 fn a_replica_of_a_replaced_schedule_is_not_started_again() {
     let graph = chain(1);
@@ -406,7 +407,8 @@ fn the_schedule_that_is_set_after_a_loss_is_the_one_that_runs() {
     assert_eq!(engine.schedule().unwrap(), own, "the fallback was taken");
 }
 
-/// Frames that were submitted to a schedule whose device is lost afterwards go to the schedule that was set meanwhile, not to the fallback.
+/// Frames that were submitted to a schedule whose device is lost afterwards go to the schedule that was set meanwhile,
+/// not to the fallback.
 #[test]
 fn frames_of_a_lost_schedule_go_to_the_current_one() {
     let graph = chain(1);

@@ -178,7 +178,8 @@ fn nothing_better_leaves_what_was_there() {
 #[test]
 fn a_goal_of_latency_keeps_what_is_quick_for_a_frame() {
     let graph = chain(6);
-    // On two equal cores, all cuts take a frame as long; the whole on a slow core takes longer, the whole on a fast one less.
+    // On two equal cores, all cuts take a frame as long; the whole on a slow core takes longer, the whole on a fast one
+    // less.
     let whole = |core: u32| Schedule {
         stages: vec![Stage { replicas: vec![Replica::single(Processor::new("B", [core]), graph.order().to_vec())] }],
     };

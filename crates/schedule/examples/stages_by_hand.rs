@@ -1,4 +1,5 @@
-//! Period and latency of three ways to run six operators on a big and a small core: alone, one after the other, and side by side.
+//! Period and latency of three ways to run six operators on a big and a small core: alone, one after the other, and
+//! side by side.
 
 use std::error::Error;
 use std::io::Write;
@@ -21,8 +22,8 @@ pub(crate) fn show(output: &mut dyn Write) -> Result<(), Box<dyn Error>> {
 
     // A millisecond for each operator on the big core, three on the small one.
     let mut table = CostTable::new(graph.operators().len(), [big.class(), small.class()]);
-    for (processor, milliseconds) in table.processors().zip([1, 3]) {
-        for operator in 0..table.operators() {
+    for (processor, milliseconds) in table.class_ids().zip([1, 3]) {
+        for operator in table.operator_ids() {
             table.set_time(processor, operator, Nanoseconds(1_000_000 * milliseconds));
         }
     }

@@ -1,11 +1,13 @@
+//! Constraints that a schedule was planned under, and whether it keeps them.
+
 use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::ScheduleError;
+use crate::error::ScheduleError;
 
-/// What a schedule was planned to keep to.
+/// The limits that a schedule was planned to keep to.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StatedConstraints {
@@ -23,7 +25,7 @@ pub struct StatedConstraints {
     pub margin: f64,
 }
 
-/// What was seen of a schedule at work, or predicted of it.
+/// Numbers of a schedule that were seen at work, or predicted.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Achieved {
     /// Time of a frame through the pipeline, waiting in queues left out.
@@ -34,18 +36,19 @@ pub struct Achieved {
     pub watts: Option<f64>,
 }
 
-/// What a constraint limits.
+/// Quantities that constraints limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Constrained {
     /// [`StatedConstraints::max_latency_seconds`].
     Latency,
-    /// The same number, which is no limit to the time of a frame with its waiting in queues, but tells what that is like.
+    /// [`StatedConstraints::max_latency_seconds`] beside the time of a frame with its waiting in queues: no limit to
+    /// that, but a measure of it.
     LatencyWithQueues,
-    /// The deadline of one of several networks: for a frame with its waiting for others where networks take turns, without its waiting in
-    /// queues where each has processors of its own.
+    /// The deadline of one of several networks: for a frame with its waiting for others where networks take turns,
+    /// without its waiting in queues where each has processors of its own.
     Deadline,
-    /// The same number for a frame with its waiting in queues where that is no miss.
+    /// The deadline beside the time of a frame with its waiting in queues, where that is no miss.
     DeadlineWithQueues,
     /// [`StatedConstraints::min_throughput_hertz`].
     Throughput,
@@ -119,8 +122,9 @@ impl StatedConstraints {
         self.max_latency_seconds.is_none() && self.min_throughput_hertz.is_none() && self.max_watts.is_none()
     }
 
-    /// Whether the longest that a frame took from when it came, waiting in queues included, is beyond the limit on its latency. That limit
-    /// leaves the waiting out, so this is no miss; whoever means the whole time should know.
+    /// Whether the longest that a frame took from when it came, waiting in queues included, is beyond the limit on its
+    /// latency. That limit leaves the waiting out, so this is no miss, but a remark for callers that mean the whole
+    /// time.
     pub fn latency_beyond_with_queues(&self, longest_seconds: f64) -> Option<MissedConstraint> {
         MissedConstraint::over(Constrained::LatencyWithQueues, self.max_latency_seconds?, longest_seconds)
     }
@@ -206,7 +210,7 @@ mod tests {
         assert_eq!(StatedConstraints::default().missed(&bad), []);
         assert_eq!(stated.latency_beyond_with_queues(0.04), None);
         assert_eq!(
-            stated.latency_beyond_with_queues(0.06).map(|own| own.to_string()).unwrap_or_default(),
+            stated.latency_beyond_with_queues(0.06).map(|missed| missed.to_string()).unwrap_or_default(),
             "a frame took up to 60.000 ms with its waiting, 50.0 % over the 40.000 ms that were planned without"
         );
         assert_eq!(StatedConstraints::default().latency_beyond_with_queues(1.0), None);
@@ -214,12 +218,12 @@ mod tests {
         let over = |achieved| MissedConstraint::over(Constrained::Deadline, 0.04, achieved);
         assert_eq!(over(0.04), None);
         assert_eq!(
-            over(0.05).map(|own| own.to_string()).unwrap_or_default(),
+            over(0.05).map(|missed| missed.to_string()).unwrap_or_default(),
             "a frame took up to 50.000 ms, 25.0 % over its deadline of 40.000 ms"
         );
         let with_queues = MissedConstraint::over(Constrained::DeadlineWithQueues, 0.04, 0.05);
         assert_eq!(
-            with_queues.map(|own| own.to_string()).unwrap_or_default(),
+            with_queues.map(|missed| missed.to_string()).unwrap_or_default(),
             "a frame took up to 50.000 ms with its waiting, 25.0 % over the deadline of 40.000 ms that was planned without"
         );
 
@@ -248,7 +252,7 @@ mod tests {
         };
         assert_eq!(within.missed(&planned), []);
 
-        let missed = |achieved: Achieved| within.missed(&achieved).iter().map(|own| own.what).collect::<Vec<_>>();
+        let missed = |achieved: Achieved| within.missed(&achieved).iter().map(|missed| missed.what).collect::<Vec<_>>();
         let longer = 1.0 + 1e-6;
         assert_eq!(missed(Achieved { latency_seconds: 0.04 / 1.07 * longer, ..planned }), [Constrained::Latency]);
         let period_seconds = Some(1.0 / 30.0 / 1.07 * longer);

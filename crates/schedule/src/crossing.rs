@@ -1,13 +1,14 @@
 //! What a frame's values take from one host to another.
 
 use millstream_board::host_of;
-use millstream_cost::{CostTable, HostCrossing, Nanoseconds};
+use millstream_cost::{CostTable, HostCrossing, LaneId, Nanoseconds};
 use millstream_graph::{Graph, OperatorId};
 
-use crate::{Schedule, ScheduleError, Stage};
+use crate::error::ScheduleError;
+use crate::schedule::{Schedule, Stage};
 
-/// The way between two stages that are on different hosts. It goes on beside computation, but for what its two ends pay; while a frame is
-/// on it, the link carries no other.
+/// The way between two stages that are on different hosts. It goes on beside computation, but for what its two ends
+/// pay; while a frame is on it, the link carries no other.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Crossing {
     /// The host that sends.
@@ -16,11 +17,12 @@ pub struct Crossing {
     pub to: String,
     /// The link's name.
     pub link: String,
-    /// What of the link is occupied: one direction of it, or all of it.
-    pub channel: usize,
-    /// Size of all that is still needed of a frame.
+    /// What of the link is occupied: one direction of it, or all of it, by its number in the cost table
+    /// ([`HostCrossing::lane`]).
+    pub lane: LaneId,
+    /// Bytes of all that is still needed of a frame.
     pub bytes: u64,
-    /// For how long that occupies the channel.
+    /// For how long that occupies the lane.
     pub occupied: Nanoseconds,
     /// From when the last byte is sent until it is there.
     pub latency: Nanoseconds,
@@ -37,7 +39,7 @@ impl Crossing {
             from: way.from.clone(),
             to: way.to.clone(),
             link: way.link.clone(),
-            channel: way.channel,
+            lane: way.lane,
             bytes,
             occupied: way.occupied(bytes),
             latency: way.latency(),
@@ -52,8 +54,8 @@ impl Crossing {
     }
 }
 
-/// Bytes of all values that are still needed once these operators have run: what they made and others read or the network returns, and what
-/// the network is given and others read. Values of unknown size count as nothing.
+/// Bytes of all values that are still needed once these operators have run: what they made and others read or the
+/// network returns, and what the network is given and others read. Values of unknown size count as nothing.
 pub fn crossing_bytes(graph: &Graph, is_done: impl Fn(OperatorId) -> bool) -> u64 {
     let is_needed = |value| {
         let is_read = || graph.readers(value).iter().any(|&reader| !is_done(reader));
@@ -69,7 +71,8 @@ impl Stage {
     /// The host that it lives on; `None` on a board that is in no system.
     ///
     /// # Errors
-    /// [`ScheduleError::SeveralHosts`] if its processors are not all on the same; `number` is the stage's, counted from 1.
+    /// [`ScheduleError::SeveralHosts`] if its processors are not all on the same; `number` is the stage's, counted
+    /// from 1.
     pub(crate) fn host(&self, number: usize) -> Result<Option<&str>, ScheduleError> {
         let assignments = self.replicas.iter().flat_map(|replica| &replica.assignments);
         let mut hosts = assignments.map(|assignment| host_of(&assignment.processor.cluster));
@@ -82,11 +85,12 @@ impl Stage {
 }
 
 impl Schedule {
-    /// For every stage the way that frames come to it from another host; `None` where they come from its own, or from outside.
+    /// For every stage the way that frames come to it from another host; `None` where they come from its own, or from
+    /// outside.
     ///
     /// # Errors
-    /// [`ScheduleError::SeveralHosts`] if a stage is on several hosts, [`ScheduleError::NoLink`] if the table knows no way between two
-    /// hosts.
+    /// [`ScheduleError::SeveralHosts`] if a stage is on several hosts, [`ScheduleError::NoLink`] if the table knows no
+    /// way between two hosts.
     pub fn crossings(&self, graph: &Graph, table: &CostTable) -> Result<Vec<Option<Crossing>>, ScheduleError> {
         let mut crossings = Vec::with_capacity(self.stages.len());
         let mut is_done = vec![false; graph.operators().len()];
@@ -110,9 +114,9 @@ impl Schedule {
     }
 }
 
-/// What every stage pays for taking frames over from other hosts and for sending them there.
+/// The time that each stage pays for taking frames over from other hosts and for sending them there.
 pub fn crossing_costs(crossings: &[Option<Crossing>]) -> Vec<Nanoseconds> {
-    let receiving = |stage: usize| crossings[stage].as_ref().map_or(Nanoseconds::ZERO, |own| own.receiving);
-    let sending = |stage: usize| crossings.get(stage + 1).and_then(Option::as_ref).map(|own| own.sending);
+    let receiving = |stage: usize| crossings[stage].as_ref().map_or(Nanoseconds::ZERO, |crossing| crossing.receiving);
+    let sending = |stage: usize| crossings.get(stage + 1).and_then(Option::as_ref).map(|crossing| crossing.sending);
     (0..crossings.len()).map(|stage| receiving(stage) + sending(stage).unwrap_or_default()).collect()
 }

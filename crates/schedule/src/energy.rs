@@ -1,10 +1,13 @@
+//! Energy of a frame under the execution rules.
+
 use millstream_cost::CostTable;
 use millstream_graph::Graph;
 
 use crate::crossing::crossing_costs;
-use crate::{Schedule, ScheduleError};
+use crate::error::ScheduleError;
+use crate::schedule::Schedule;
 
-/// What frames cost in energy while they flow without pause.
+/// Energy of frames that flow without pause.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Energy {
     /// Energy of a frame.
@@ -21,9 +24,9 @@ impl Energy {
 }
 
 impl Schedule {
-    /// Energy under the execution semantics: every processor draws its idle power all the time and the difference to its active power
-    /// while it works (Para-Pipe, section V-A: static power, and dynamic power in proportion to utilisation). `None` if the table does
-    /// not know the power of some processor.
+    /// Energy under the rules of execution: every processor draws its idle power all the time and the difference to its
+    /// active power while it works (Para-Pipe, section V-A: static power, and dynamic power in proportion to
+    /// utilisation). `None` if the table does not know the power of some processor.
     ///
     /// # Errors
     /// As [`Schedule::evaluate`].
@@ -31,6 +34,7 @@ impl Schedule {
         let evaluation = self.evaluate(graph, table)?;
         let period = evaluation.period.seconds();
         let crossing = crossing_costs(&self.crossings(graph, table)?);
+
         let mut joules = 0.0;
         for (index, (stage, evaluated)) in self.stages.iter().zip(&evaluation.stages).enumerate() {
             let entry = self.entry(index);

@@ -1,3 +1,5 @@
+//! Why a schedule can't be used.
+
 use millstream_board::{BoardError, CoreId, DocumentError, ProcessorClass};
 use thiserror::Error;
 
@@ -34,7 +36,7 @@ pub enum ScheduleError {
     },
     /// The schedule belongs to another board.
     #[error(
-        "the schedule is for the board '{schedule}' (fingerprint {schedule_fingerprint}), not for '{board}' (fingerprint {board_fingerprint}){}; schedule again on this board",
+        "the schedule is for the board '{schedule}' (fingerprint {schedule_fingerprint}), not for '{board}' (fingerprint {board_fingerprint}){}; make a schedule for this board, or take the board that it was made for",
         lacks.as_ref().map_or_else(String::new, |lacks| format!(": {lacks}"))
     )]
     OtherBoard {
@@ -115,13 +117,13 @@ pub enum ScheduleError {
     },
     /// A value whose type no file tells is handed over.
     #[error(
-        "operator '{operator}' of stage {stage} reads a value of unknown type that '{other}' makes: nothing can start or end at it; keep \
-         both on one processor"
+        "operator '{operator}' of stage {stage} reads a value of unknown type that '{other}' makes: no segment boundary can be placed there; \
+         keep both on one processor"
     )]
     Untyped {
         /// The reader.
         operator: String,
-        /// Who makes the value.
+        /// The operator that makes the value.
         other: String,
         /// The reader's stage, from 1.
         stage: usize,
@@ -224,7 +226,7 @@ pub enum ScheduleError {
 }
 
 impl ScheduleError {
-    /// The same of the stage of this number, counted from 1, where the error names one and does not know it yet.
+    /// This error with the number of its stage, counted from 1, where it names a stage and does not know which yet.
     #[must_use]
     pub fn in_stage(self, number: usize) -> Self {
         match self {

@@ -1,25 +1,25 @@
-use std::cmp::Reverse;
-use std::collections::HashSet;
+//! Evaluation of a schedule: period and latency of the pipeline, and times of its stages, replicas and links.
 
-use millstream_board::ProcessorClass;
-use millstream_cost::{CostTable, Nanoseconds, ProcessorIndex};
-use millstream_graph::{Graph, OperatorId, ValueId};
+use millstream_cost::{CostTable, LaneId, Nanoseconds};
+use millstream_graph::Graph;
 
 use crate::crossing::{Crossing, crossing_costs};
+use crate::error::ScheduleError;
 use crate::execution::Execution;
-use crate::paces::{
+use crate::hand_over::Entry;
+use crate::replica_tasks::ReplicaTasks;
+use crate::schedule::{Replica, Schedule};
+use crate::service_rates::{
     LinkUse, OccupiedLink, SharedLink, occupied_links, replica_rates, replicated_period, shared_period,
 };
-use crate::replica_tasks::ReplicaTasks;
-use crate::{Assignment, Replica, Schedule, ScheduleError};
 
-/// What a schedule achieves according to a cost table.
+/// Period and latency of a schedule by a cost table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Evaluation {
-    /// Stage by stage.
+    /// What each stage achieves, in the order of the stages.
     pub stages: Vec<StageEvaluation>,
     /// What is occupied of links between hosts; empty on a single board.
-    pub links: Vec<LinkEvaluation>,
+    pub host_links: Vec<LinkEvaluation>,
     /// What is occupied of links within boards, between the clusters and accelerators of stages.
     pub board_links: Vec<SharedLink>,
     /// Time between two frames: the longest period of a stage or of a link.
@@ -28,52 +28,28 @@ pub struct Evaluation {
     pub latency: Nanoseconds,
 }
 
-/// What frames occupy of a link between two hosts: of one direction, or of all of it if it is half duplex.
+/// The use that frames make of a link between two hosts: of one direction, or of all of it if it is half duplex.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LinkEvaluation {
     /// The link's name.
     pub link: String,
-    /// What of it is occupied.
-    pub channel: usize,
-    /// Size of what a frame sends over it.
+    /// What of it is occupied: a direction, or all of it.
+    pub lane: LaneId,
+    /// Bytes that a frame sends over it.
     pub bytes: u64,
     /// For how long that occupies it: no more than one frame passes in this time.
     pub period: Nanoseconds,
 }
 
-/// What one stage achieves.
+/// Period and times of one stage.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StageEvaluation {
     /// Time that each replica needs for a frame, hand-over included.
     pub replica_times: Vec<Nanoseconds>,
-    /// What each replica occupies of links for a frame.
-    pub links: Vec<Vec<LinkUse>>,
+    /// What each replica occupies of links within the board for a frame.
+    pub link_uses: Vec<Vec<LinkUse>>,
     /// Time between two frames with all replicas at work.
     pub period: Nanoseconds,
-}
-
-/// Where a stage's inputs come from.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Entry {
-    /// From outside: it is the first stage, and the frame is in the memory that all share.
-    Network,
-    /// From the stage before it, which hands over all of the frame that is still needed.
-    Stage {
-        /// The processors of that stage. Any of them may have what is handed over, so the receiver counts with the one from which
-        /// it takes longest.
-        senders: Vec<ProcessorClass>,
-    },
-}
-
-impl Schedule {
-    /// Where the inputs of the stage of this number come from, counted from 0.
-    pub fn entry(&self, stage: usize) -> Entry {
-        let before = stage.checked_sub(1).and_then(|before| self.stages.get(before));
-        before.map_or(Entry::Network, |before| {
-            let assignments = before.replicas.iter().flat_map(|replica| &replica.assignments);
-            Entry::Stage { senders: assignments.map(|assignment| assignment.processor.class()).collect() }
-        })
-    }
 }
 
 impl Evaluation {
@@ -84,7 +60,7 @@ impl Evaluation {
 
     /// The link between hosts that lets frames pass least often, if it and no stage is what holds them up.
     pub fn link_bottleneck(&self) -> Option<&LinkEvaluation> {
-        let longest = self.links.iter().max_by_key(|link| link.period)?;
+        let longest = self.host_links.iter().max_by_key(|link| link.period)?;
         let stages = self.stages.iter().map(|stage| stage.period).max().unwrap_or_default();
         (longest.period > stages).then_some(longest)
     }
@@ -92,7 +68,7 @@ impl Evaluation {
     /// The link within a board that lets frames pass least often, if it and nothing else is what holds them up.
     pub fn board_link_bottleneck(&self) -> Option<&SharedLink> {
         let longest = self.board_links.iter().max_by_key(|link| link.period)?;
-        let others = self.stages.iter().map(|stage| stage.period).chain(self.links.iter().map(|link| link.period));
+        let others = self.stages.iter().map(|stage| stage.period).chain(self.host_links.iter().map(|link| link.period));
         (others.max() < Some(longest.period)).then_some(longest)
     }
 
@@ -101,13 +77,13 @@ impl Evaluation {
         self.board_links.iter().map(|link| link.period).max().unwrap_or_default()
     }
 
-    /// Whether several stages take frames over the same link within a board, or replicas of a stage that wait for each other there: how long
-    /// depends on when they come.
+    /// Whether several stages take frames over the same link within a board, or replicas of one stage wait for each
+    /// other there. How long they wait depends on when they come.
     pub fn shares_board_links(&self) -> bool {
         self.board_links.iter().any(|link| link.stages > 1) || self.stages.iter().any(StageEvaluation::waits_for_links)
     }
 
-    /// The stage with the longest period.
+    /// The stage with the longest period, counted from 0; the first of several.
     pub fn bottleneck(&self) -> Option<usize> {
         (0..self.stages.len()).rev().max_by_key(|&index| self.stages[index].period)
     }
@@ -119,23 +95,24 @@ impl StageEvaluation {
         self.replica_times.iter().copied().max().unwrap_or_default()
     }
 
-    /// Whether its replicas wait for each other before links that they share: since these carry no more frames, or since replicas that take
-    /// unlike times come there at the same moment again and again.
+    /// Whether its replicas wait for each other before links that they share: because these carry no more frames, or
+    /// because replicas that take unlike times come there at the same moment again and again.
     fn waits_for_links(&self) -> bool {
         self.period > replicated_period(&self.replica_times) || self.meet_at_links()
     }
 
-    /// Whether replicas that take unlike times share a link. Of those that take the same, each comes when the others have gone.
+    /// Whether replicas that take unlike times share a link. Of those that take the same, each comes when the others
+    /// have gone.
     fn meet_at_links(&self) -> bool {
-        let shares = |links: &[LinkUse], link: &LinkUse| links.iter().any(|own| own.is_of_same_link(link));
-        let replicas = || self.replica_times.iter().zip(&self.links);
+        let shares = |links: &[LinkUse], link: &LinkUse| links.iter().any(|other| other.is_of_same_link(link));
+        let replicas = || self.replica_times.iter().zip(&self.link_uses);
         replicas().any(|(time, links)| {
             let mut unlike = replicas().filter(|(other, _)| *other != time);
-            unlike.any(|(_, own)| links.iter().any(|link| shares(own, link)))
+            unlike.any(|(_, links_of_other)| links.iter().any(|link| shares(links_of_other, link)))
         })
     }
 
-    /// Which part of the frames each replica takes.
+    /// Which part of the frames each replica takes; all parts add up to 1.
     pub fn shares(&self) -> Vec<f64> {
         let rates = self.rates();
         let all: f64 = rates.iter().sum();
@@ -144,52 +121,60 @@ impl StageEvaluation {
 
     /// Frames per nanosecond that each replica takes.
     fn rates(&self) -> Vec<f64> {
-        replica_rates(&self.replica_times, &self.links)
+        replica_rates(&self.replica_times, &self.link_uses)
     }
 }
 
 impl Schedule {
-    /// Period and latency under the execution rules: self-timed processors, transfers beside computation but for ends of them that
-    /// occupy a processor, and a stage that takes over its inputs from the processors of the stage before it, before it starts. Replicas that take frames over the same
-    /// link take no more than it carries, and links that several stages use carry the frames of all of them; what processors of one replica
-    /// send each other is not counted there. Between hosts, both ends pay for what they send and receive, and the way itself goes on beside
-    /// computation: it adds to the latency, and a link passes one frame at a time.
+    /// Period and latency under the [rules of execution](crate::execution).
+    ///
+    /// - Processors are self-timed, and transfers go on beside computation, except where they occupy one of the two
+    ///   processors.
+    /// - A stage takes its inputs over from the processors of the stage before it, and starts then.
+    /// - Replicas that take frames over the same link take no more than it carries, and links that several stages use
+    ///   carry the frames of all of them. What processors of one replica send each other is not counted there.
+    /// - Between hosts, both ends pay for what they send and receive. The way itself goes on beside computation: it
+    ///   adds to the latency, and a link passes one frame at a time.
     ///
     /// # Errors
-    /// [`ScheduleError::Unsupported`] if the table lacks a needed time, [`ScheduleError::Order`] if an operator waits for
-    /// one that runs after it, and as [`Schedule::crossings`].
+    /// [`ScheduleError::Unsupported`] if the table lacks a needed time, [`ScheduleError::Order`] if an operator waits
+    /// for one that runs after it, and as [`Schedule::crossings`].
     pub fn evaluate(&self, graph: &Graph, table: &CostTable) -> Result<Evaluation, ScheduleError> {
         let mut stages = Vec::with_capacity(self.stages.len());
         let crossings = self.crossings(graph, table)?;
         let costs = crossing_costs(&crossings);
+
         for (index, stage) in self.stages.iter().enumerate() {
             let entry = self.entry(index);
             let times = stage.replicas.iter().map(|replica| Ok(replica.time(&entry, graph, table)? + costs[index]));
             let replica_times =
                 times.collect::<Result<Vec<_>, _>>().map_err(|error: ScheduleError| error.in_stage(index + 1))?;
-            let links: Vec<_> = stage.replicas.iter().map(|replica| replica.link_uses(&entry, graph, table)).collect();
-            let period = shared_period(&replica_times, &links);
-            stages.push(StageEvaluation { replica_times, links, period });
+            let link_uses: Vec<_> =
+                stage.replicas.iter().map(|replica| replica.link_uses(&entry, graph, table)).collect();
+            let period = shared_period(&replica_times, &link_uses);
+            stages.push(StageEvaluation { replica_times, link_uses, period });
         }
-        let links = occupied_crossings(&crossings);
-        let board_links = occupied_links(stages.iter().map(|stage| (stage.links.as_slice(), stage.rates())));
-        let between = links.iter().map(|link| link.period).chain(board_links.iter().map(|link| link.period));
-        let period = stages.iter().map(|stage| stage.period).chain(between).max().unwrap_or_default();
+
+        let host_links = occupied_crossings(&crossings);
+        let board_links = occupied_links(stages.iter().map(|stage| (stage.link_uses.as_slice(), stage.rates())));
+        let of_links = host_links.iter().map(|link| link.period).chain(board_links.iter().map(|link| link.period));
+        let period = stages.iter().map(|stage| stage.period).chain(of_links).max().unwrap_or_default();
+
         let in_stages: Nanoseconds = stages.iter().map(StageEvaluation::latency).sum();
-        let on_ways: Nanoseconds = crossings.iter().flatten().map(Crossing::time).sum();
-        Ok(Evaluation { stages, links, board_links, period, latency: in_stages + on_ways })
+        let between_hosts: Nanoseconds = crossings.iter().flatten().map(Crossing::time).sum();
+        Ok(Evaluation { stages, host_links, board_links, period, latency: in_stages + between_hosts })
     }
 }
 
-/// What frames occupy of each channel that they use, in the order in which they meet them.
+/// What frames occupy of each lane that they use, in the order in which they meet them.
 fn occupied_crossings(crossings: &[Option<Crossing>]) -> Vec<LinkEvaluation> {
     let mut links: Vec<LinkEvaluation> = Vec::new();
-    for Crossing { link, channel, bytes, occupied, .. } in crossings.iter().flatten() {
-        match links.iter_mut().find(|known| known.channel == *channel) {
-            Some(known) => (known.bytes, known.period) = (known.bytes + bytes, known.period + *occupied),
+    for Crossing { link, lane, bytes, occupied, .. } in crossings.iter().flatten() {
+        match links.iter_mut().find(|met| met.lane == *lane) {
+            Some(met) => (met.bytes, met.period) = (met.bytes + bytes, met.period + *occupied),
             None => {
-                let (link, channel, bytes) = (link.clone(), *channel, *bytes);
-                links.push(LinkEvaluation { link, channel, bytes, period: *occupied });
+                let (link, lane, bytes) = (link.clone(), *lane, *bytes);
+                links.push(LinkEvaluation { link, lane, bytes, period: *occupied });
             }
         }
     }
@@ -197,52 +182,6 @@ fn occupied_crossings(crossings: &[Option<Crossing>]) -> Vec<LinkEvaluation> {
 }
 
 impl Replica {
-    /// What a frame's way into and out of this replica costs: the longest of what its processors pay to take over values from
-    /// outside the stage and to give back values to the outside. The first stage pays only where its processors have memory of
-    /// their own.
-    pub fn hand_over(&self, entry: &Entry, graph: &Graph, table: &CostTable) -> Nanoseconds {
-        let inside: HashSet<OperatorId> = self.operators().collect();
-        let of_assignment = |assignment: &Assignment| {
-            let processor = table.find(&assignment.processor.class())?;
-            let (made, given) = received_bytes(&assignment.operators, &inside, graph);
-            let access = table.access(processor);
-            // What the network is given is in the memory that all share.
-            let needed = if access.is_some() { made + given } else { made };
-            let taken_over = match entry {
-                Entry::Network => access.map_or(Nanoseconds::ZERO, |access| access.upload(needed)),
-                Entry::Stage { senders } => longest(senders, table, |from| table.hand_over(from, processor, needed)),
-            };
-            let given_back = access
-                .map_or(Nanoseconds::ZERO, |access| access.download(sent_bytes(&assignment.operators, &inside, graph)));
-            Some(taken_over + given_back)
-        };
-        self.assignments.iter().filter_map(of_assignment).max().unwrap_or_default()
-    }
-
-    /// What taking a frame over occupies of the links to this replica's processors, each link once.
-    pub fn link_uses(&self, entry: &Entry, graph: &Graph, table: &CostTable) -> Vec<LinkUse> {
-        let Entry::Stage { senders } = entry else { return Vec::new() };
-        let inside: HashSet<OperatorId> = self.operators().collect();
-        let mut uses: Vec<LinkUse> = Vec::new();
-        for assignment in &self.assignments {
-            let Some(processor) = table.find(&assignment.processor.class()) else { continue };
-            let (made, given) = received_bytes(&assignment.operators, &inside, graph);
-            let bytes = if table.access(processor).is_some() { made + given } else { made };
-            let known = senders.iter().filter_map(|from| Some((from.cluster.as_str(), table.find(from)?)));
-            let times = known.map(|(sender, from)| (table.link_time(from, processor, bytes), Reverse(sender)));
-            // Of equals the first by name, in whatever order they come.
-            let Some((time, Reverse(sender))) = times.max().filter(|(time, _)| *time > Nanoseconds::ZERO) else {
-                continue;
-            };
-            let own = LinkUse { sender: sender.to_owned(), receiver: assignment.processor.cluster.clone(), time };
-            match uses.iter_mut().find(|other| other.is_of_same_link(&own)) {
-                Some(known) => known.time += time,
-                None => uses.push(own),
-            }
-        }
-        uses
-    }
-
     /// Time for a frame: hand-over into the stage, and the makespan of its operators.
     ///
     /// # Errors
@@ -251,8 +190,8 @@ impl Replica {
         Ok(self.hand_over(entry, graph, table) + self.execute(graph, table)?.makespan())
     }
 
-    /// Runs the replica's tasks, from when its inputs are there, by the rules of [`execution`](crate::execution). The tasks are those
-    /// of [`Replica::tasks`].
+    /// Runs the replica's tasks, from when its inputs are there, by the rules of [`execution`](crate::execution). The
+    /// tasks are those of [`Replica::tasks`].
     ///
     /// # Errors
     /// As [`Schedule::evaluate`].
@@ -260,8 +199,8 @@ impl Replica {
         ReplicaTasks::new(self, graph, table)?.execute(graph)
     }
 
-    /// How long each processor works for a frame that the replica takes: taking it over, its operators, and transfers that
-    /// occupy it.
+    /// How long each processor works for a frame that the replica takes: taking it over, its operators, and transfers
+    /// that occupy it.
     ///
     /// # Errors
     /// As [`Schedule::evaluate`].
@@ -270,36 +209,4 @@ impl Replica {
         let execution = self.execute(graph, table)?;
         Ok(execution.busy().iter().map(|&busy| busy + hand_over).collect())
     }
-}
-
-/// The longest time from any of the senders that the table knows.
-fn longest(senders: &[ProcessorClass], table: &CostTable, time: impl Fn(ProcessorIndex) -> Nanoseconds) -> Nanoseconds {
-    senders.iter().filter_map(|sender| table.find(sender)).map(time).max().unwrap_or_default()
-}
-
-/// Bytes of distinct values that operators outside the stage made, and of those that the network is given.
-fn received_bytes(operators: &[OperatorId], inside: &HashSet<OperatorId>, graph: &Graph) -> (u64, u64) {
-    let mut seen = HashSet::new();
-    let (mut made, mut given) = (0, 0);
-    for &value in operators.iter().flat_map(|&operator| &graph.operator(operator).inputs) {
-        if !seen.insert(value) {
-            continue;
-        }
-        let bytes = graph.value(value).bytes().unwrap_or(0);
-        match graph.producer(value) {
-            Some(producer) if inside.contains(&producer) => {}
-            Some(_) => made += bytes,
-            None => given += bytes,
-        }
-    }
-    (made, given)
-}
-
-/// Bytes of the values that operators outside the stage read, or that the network returns.
-fn sent_bytes(operators: &[OperatorId], inside: &HashSet<OperatorId>, graph: &Graph) -> u64 {
-    let outputs = operators.iter().flat_map(|&operator| &graph.operator(operator).outputs);
-    let is_sent = |value: &ValueId| {
-        graph.outputs().contains(value) || graph.readers(*value).iter().any(|reader| !inside.contains(reader))
-    };
-    outputs.copied().filter(is_sent).map(|value| graph.value(value).bytes().unwrap_or(0)).sum()
 }

@@ -5,10 +5,11 @@ use std::collections::{HashMap, HashSet};
 use millstream_board::Board;
 use millstream_graph::{Graph, OperatorId, ValueId};
 
-use crate::{Replica, Schedule, ScheduleError};
+use crate::error::ScheduleError;
+use crate::schedule::{Replica, Schedule};
 
-/// Bytes that operators hold in a memory of their processor's own, such as a GPU's: their weights, the values that they make, and those that
-/// they read and others made, or that the network is given. Each value has a buffer of its own.
+/// Bytes that operators hold in a memory of their processor's own, such as a GPU's: their weights, the values that they
+/// make, and those that they read and others made, or that the network is given. Each value has a buffer of its own.
 pub fn held_bytes(graph: &Graph, operators: &[OperatorId]) -> u64 {
     let mut values: HashSet<ValueId> = HashSet::new();
     let mut held = 0_u64;
@@ -25,7 +26,7 @@ pub fn held_bytes(graph: &Graph, operators: &[OperatorId]) -> u64 {
     held
 }
 
-/// What operators of a network hold at once.
+/// The memory that operators of a network hold at once.
 pub struct Footprints<'a> {
     graph: &'a Graph,
     /// The place of each operator in the network's order.
@@ -42,22 +43,24 @@ impl<'a> Footprints<'a> {
         Self { graph, places }
     }
 
-    /// Bytes of the weights of operators that run in the network's order, and the most that their values take up at once. A value is there
-    /// from when it is made, or from the beginning, until its last reader is done; what others read as well stays to the end.
+    /// Bytes of the weights of operators that run in the network's order, and the most that their values take up at
+    /// once. A value is there from when it is made, or from the beginning, until its last reader is done; what others
+    /// read as well stays to the end.
     pub fn bytes(&self, operators: &[OperatorId]) -> u64 {
         let graph = self.graph;
         let mut operators = operators.to_vec();
         operators.sort_unstable_by_key(|id| self.places[id.index()]);
+        let bytes = |value: ValueId| graph.value(value).bytes().unwrap_or(0);
+
         let mut last_read: HashMap<ValueId, usize> = HashMap::new();
         let mut made: HashSet<ValueId> = HashSet::new();
-        let bytes = |value: ValueId| graph.value(value).bytes().unwrap_or(0);
         for (position, &id) in operators.iter().enumerate() {
             last_read.extend(graph.operator(id).inputs.iter().map(|&value| (value, position)));
             made.extend(&graph.operator(id).outputs);
         }
-        let own: HashSet<OperatorId> = operators.iter().copied().collect();
+        let inside: HashSet<OperatorId> = operators.iter().copied().collect();
         let is_wanted_later = |value: ValueId| {
-            graph.outputs().contains(&value) || graph.readers(value).iter().any(|reader| !own.contains(reader))
+            graph.outputs().contains(&value) || graph.readers(value).iter().any(|reader| !inside.contains(reader))
         };
 
         let received = last_read.keys().filter(|value| !made.contains(value));
@@ -69,6 +72,7 @@ impl<'a> Footprints<'a> {
             weights = weights.saturating_add(operator.work.weight_bytes);
             live = operator.outputs.iter().map(|&value| bytes(value)).fold(live, u64::saturating_add);
             peak = peak.max(live);
+
             let mut done: Vec<ValueId> = operator.inputs.clone();
             done.sort_unstable();
             done.dedup();
@@ -83,20 +87,23 @@ impl<'a> Footprints<'a> {
 }
 
 impl Schedule {
-    /// Bytes that all replicas hold together in the memory that processors share: each has weights and values of its own. Those that only
-    /// run on accelerators with memories of their own hold nothing there. What frames hold that wait between stages is left out.
+    /// Bytes that all replicas hold together in the memory that processors share: each has weights and values of its
+    /// own. Those that only run on accelerators with memories of their own hold nothing there. What frames hold that
+    /// wait between stages is left out.
     pub fn memory_bytes(&self, graph: &Graph, board: &Board) -> u64 {
         let footprints = Footprints::of(graph);
-        let has_own = |label: &str| board.accelerator(label).is_some_and(|own| own.memory_bytes.is_some());
-        let is_apart = |replica: &&Replica| replica.assignments.iter().all(|own| has_own(&own.processor.cluster));
+        let has_own =
+            |label: &str| board.accelerator(label).is_some_and(|accelerator| accelerator.memory_bytes.is_some());
+        let is_apart =
+            |replica: &&Replica| replica.assignments.iter().all(|assignment| has_own(&assignment.processor.cluster));
         let replicas = self.stages.iter().flat_map(|stage| &stage.replicas).filter(|replica| !is_apart(replica));
         let held = replicas.map(|replica| footprints.bytes(&replica.operators().collect::<Vec<_>>()));
         held.fold(0, u64::saturating_add)
     }
 }
 
-/// Whether everything that schedules hold together fits into the memory that the board's processors share, and into those of its accelerators.
-/// Networks that share a board are all there at once, also where they take turns.
+/// Whether everything that schedules hold together fits into the memory that the board's processors share, and into
+/// those of its accelerators. Networks that share a board are all there at once, also where they take turns.
 ///
 /// # Errors
 /// [`ScheduleError::Memory`] or [`ScheduleError::AcceleratorMemory`] with what is exceeded.
@@ -124,8 +131,10 @@ impl Schedule {
     /// Bytes that operators hold in an accelerator's own memory.
     fn held_on(&self, accelerator: &str, graph: &Graph) -> u64 {
         let replicas = self.stages.iter().flat_map(|stage| &stage.replicas);
-        let own = replicas.flat_map(|replica| &replica.assignments).filter(|own| own.processor.cluster == accelerator);
-        own.map(|own| held_bytes(graph, &own.operators)).fold(0, u64::saturating_add)
+        let assignments = replicas
+            .flat_map(|replica| &replica.assignments)
+            .filter(|assignment| assignment.processor.cluster == accelerator);
+        assignments.map(|assignment| held_bytes(graph, &assignment.operators)).fold(0, u64::saturating_add)
     }
 }
 
@@ -147,7 +156,7 @@ mod tests {
         builder.input(input);
         for (name, reads, makes) in [("A", vec![input], a), ("B", vec![a], b), ("C", vec![b], c), ("D", vec![c, a], d)]
         {
-            let size = sizes.iter().find(|(own, _)| own.to_uppercase() == name).unwrap().1;
+            let size = sizes.iter().find(|(size_name, _)| size_name.to_uppercase() == name).unwrap().1;
             let work = Work { output_bytes: 4 * size as u64, ..Work::default() };
             let operator = NewOperator::new(name, "x", OperatorKind::Opaque).work(work);
             builder.operator(operator.reads(reads).makes([makes])).unwrap();
@@ -162,6 +171,8 @@ mod tests {
         assert_eq!(bytes(&ids[2..]), 4 + 40 + 8);
         assert_eq!(bytes(&ids[3..]), 4 + 8 + 4);
         assert_eq!(bytes(&ids[1..2]), 4 + 40);
+        // a is read again after these, but its maker keeps it for that: here it is gone when c is made.
+        assert_eq!(bytes(&ids[1..3]), 40 + 8);
 
         // In a memory of its own, everything has a buffer.
         assert_eq!(held_bytes(&graph, &ids), 12 + 4 + 40 + 8 + 4);

@@ -1,13 +1,16 @@
+//! Tasks that a processor runs without waiting in between.
+
 use millstream_graph::Graph;
 
-use crate::Task;
 use crate::execution::TaskId;
+use crate::tasks::Task;
 
-/// Tasks that a processor runs without waiting in between: those of a quantised operator with its quantisation and dequantisations, or
-/// of operators that hand over a value of unknown type, with what stands between them; or a task by itself.
+/// Tasks that a processor runs without waiting in between: those of a quantised operator with its quantisation and
+/// dequantisations, or of operators that hand over a value of unknown type, with what stands between them; or a task by
+/// itself.
 ///
-/// Evaluation has each wait for its own inputs only, which may be less: a processor waits before the first of them for all that they need,
-/// and others get nothing before the last is done.
+/// Evaluation has each wait for its own inputs only, which may be less: a processor waits before the first of them for
+/// all that they need, and others get nothing before the last is done.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InseparableTasks {
     /// Per task, the first of those that it belongs to.
@@ -18,17 +21,17 @@ impl InseparableTasks {
     /// Among the tasks of [`Replica::tasks`](crate::Replica::tasks).
     pub fn of(graph: &Graph, tasks: &[Task]) -> Self {
         // Of each operator, its last task so far: those of a processor are in a row.
-        let mut place = vec![usize::MAX; graph.operators().len()];
+        let mut last: Vec<Option<usize>> = vec![None; graph.operators().len()];
         let mut first: Vec<usize> = (0..tasks.len()).collect();
         for (index, task) in tasks.iter().enumerate() {
             for producer in graph.inseparable_producers(task.operator) {
-                let from = place[producer.index()];
-                if tasks.get(from).is_some_and(|maker| maker.processor == task.processor) {
+                let maker = last[producer.index()].filter(|&maker| tasks[maker].processor == task.processor);
+                if let Some(from) = maker {
                     let start = first[from];
-                    first[start..=index].iter_mut().for_each(|own| *own = (*own).min(start));
+                    first[start..=index].iter_mut().for_each(|of_member| *of_member = (*of_member).min(start));
                 }
             }
-            place[task.operator.index()] = index;
+            last[task.operator.index()] = Some(index);
         }
         Self { first }
     }
@@ -41,7 +44,7 @@ impl InseparableTasks {
     /// All that a task belongs to, in order.
     pub fn members(&self, task: TaskId) -> impl Iterator<Item = TaskId> + use<> {
         let first = self.first(task).index();
-        let end = self.first.partition_point(|&own| own <= first).max(first + 1);
+        let end = self.first.partition_point(|&of_task| of_task <= first).max(first + 1);
         (first..end).map(TaskId::new)
     }
 }

@@ -1,6 +1,8 @@
+//! The notation of schedules, such as `B4-(s2|s2)`.
+
 use std::fmt;
 
-use crate::{Assignment, Replica, Schedule, Stage};
+use crate::schedule::{Assignment, Replica, Schedule, Stage};
 
 /// Stages joined by `-`, such as `B4-s2-s2`.
 impl fmt::Display for Schedule {

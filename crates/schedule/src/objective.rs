@@ -1,15 +1,17 @@
+//! What a schedule is chosen for: throughput, latency, both, or energy.
+
 use std::fmt;
 use std::str::FromStr;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What a schedule is chosen for.
+/// Objectives that schedules are chosen for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Objective {
-    /// The highest throughput, or up to 3 % less where that lowers the latency ten times as much: predictions are not so
-    /// exact that the last percent of throughput would be worth any latency.
+    /// The highest throughput, or up to 3 % less where that lowers the latency ten times as much: predictions are not
+    /// so exact that the last percent of throughput would be worth any latency.
     Throughput,
     /// The lowest latency.
     Latency,

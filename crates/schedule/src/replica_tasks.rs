@@ -1,11 +1,16 @@
-use millstream_cost::{CostTable, Nanoseconds, ProcessorIndex};
+//! The tasks of a replica as a task graph, with their times from a cost table.
+
+use millstream_cost::{ClassId, CostTable, Nanoseconds};
 use millstream_graph::{Along, Graph};
 
+use crate::error::ScheduleError;
 use crate::execution::{
     Deadlock, Dependency, DependencyId, Execution, OutputId, ProcessorId, TaskGraph, TaskId, TransferCost, run_order,
 };
+use crate::inseparable_tasks::InseparableTasks;
+use crate::schedule::Replica;
 use crate::task_time::task_time;
-use crate::{InseparableTasks, Replica, ScheduleError, Task, TaskInput};
+use crate::tasks::{Task, TaskInput};
 
 /// The tasks of a replica as its processors run them, without times.
 #[derive(Clone)]
@@ -14,6 +19,7 @@ pub(crate) struct ReplicaOrder {
     pub(crate) tracks: Vec<Vec<TaskId>>,
     /// What each task reads; found by the place among the reader's inputs.
     inputs: Vec<Vec<Dependency>>,
+    /// What other tasks read of each.
     readers: Vec<Vec<Dependency>>,
 }
 
@@ -48,8 +54,8 @@ impl ReplicaOrder {
         Ok(order)
     }
 
-    /// Whether tasks among which nothing is waited for can run so: all that they need is there before the first of them, and no
-    /// processor has a part of an operator among them, unless all are divided together.
+    /// Whether inseparable tasks can run without waiting in between: all that they need is there before the first of
+    /// them, and no processor has a part of an operator among them, unless all are divided together.
     fn check_inseparable(&self, graph: &Graph) -> Result<(), ScheduleError> {
         let inseparable = InseparableTasks::of(graph, &self.tasks);
         for task in TaskId::all(self.tasks.len()) {
@@ -74,20 +80,24 @@ impl ReplicaOrder {
         })
     }
 
+    /// The error of a task that waits for one that runs after it.
     fn never_starts(&self, graph: &Graph, task: TaskId, needs: TaskId) -> ScheduleError {
         let name = |task: TaskId| graph.operator(self.tasks[task.index()].operator).name.clone();
         ScheduleError::Order { operator: name(task), stage: None, needs: name(needs) }
     }
 }
 
-/// The tasks of a replica with their times on its processors. The id of a dependency is its place among those of its reader.
+/// The tasks of a replica with their times on its processors. The id of a dependency is its place among those of its
+/// reader.
 #[derive(Clone)]
 pub struct ReplicaTasks<'a> {
     order: ReplicaOrder,
     table: &'a CostTable,
     /// The processors' places in the table.
-    classes: Vec<Option<ProcessorIndex>>,
+    classes: Vec<Option<ClassId>>,
+    /// What each task takes.
     times: Vec<Nanoseconds>,
+    /// The processor of each task.
     homes: Vec<ProcessorId>,
 }
 
@@ -98,7 +108,7 @@ impl<'a> ReplicaTasks<'a> {
     /// [`ScheduleError::Unsupported`] if the table lacks a needed time.
     pub fn new(replica: &Replica, graph: &Graph, table: &'a CostTable) -> Result<Self, ScheduleError> {
         let order = ReplicaOrder::new(replica, graph);
-        let classes: Vec<Option<ProcessorIndex>> =
+        let classes: Vec<Option<ClassId>> =
             replica.assignments.iter().map(|assignment| table.find(&assignment.processor.class())).collect();
         let homes = order.tasks.iter().map(|task| task.processor).collect();
         let times = Vec::with_capacity(order.tasks.len());
@@ -118,17 +128,19 @@ impl<'a> ReplicaTasks<'a> {
         })
     }
 
-    /// The same as new tasks of a replica of which nothing but the shares of one split has changed since, without the work of that: a search
-    /// tries many shares. Processors whose shares are nothing are still those that had nothing before.
+    /// Brings the tasks up to date after the shares of one split have changed and nothing else, with less work than
+    /// [`ReplicaTasks::new`]: a search tries many shares. `split` is the place of the split among the replica's. The
+    /// processors that take no part in it must be those that took none before.
     ///
     /// # Errors
     /// As [`ReplicaTasks::new`]; then some of the tasks are still what they were.
     pub fn reshare(&mut self, replica: &Replica, split: usize, graph: &Graph) -> Result<(), ScheduleError> {
         if replica.splits.iter().any(|split| split.along == Along::Rows) {
-            // Whoever reads rows needs other ones of them.
+            // Readers of rows need other ones of them.
             *self = Self::new(replica, graph, self.table)?;
             return Ok(());
         }
+
         let Some(split) = replica.splits.get(split) else { return Ok(()) };
         let total = split.total();
         for index in 0..self.order.tasks.len() {
@@ -138,6 +150,7 @@ impl<'a> ReplicaTasks<'a> {
                 self.times[index] = self.time_of(&self.order.tasks[index], replica, graph)?;
             }
         }
+
         for index in 0..self.order.tasks.len() {
             for input in 0..self.order.tasks[index].inputs.len() {
                 let TaskInput { value, maker, .. } = self.order.tasks[index].inputs[input];

@@ -1,3 +1,5 @@
+//! The data of a schedule: stages, replicas, processors, and operators that several of these divide.
+
 use std::ops::Range;
 
 use millstream_board::Processor;
@@ -26,17 +28,20 @@ pub struct Replica {
     pub splits: Vec<OperatorSplit>,
 }
 
-/// Operators that several processors of a replica make together: an operator divided by output channels, with those that follow it channel
-/// by channel, or a chain or a whole fan-in structure divided by rows, each processor making a tile.
+/// Operators that several processors of a replica make together: an operator divided by output channels, with those
+/// that follow it channel by channel, or a chain or a whole fan-in structure divided by rows, each processor making a
+/// tile.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OperatorSplit {
-    /// By channels: the operator that is divided, and then those after it that are divided like it. By rows: all that are divided
-    /// together, in an order in which they run. Every processor that takes part runs them one after the other.
+    /// By channels: the operator that is divided, and then those after it that are divided like it. By rows: all that
+    /// are divided together, in an order in which they run. Every processor that takes part runs them one after the
+    /// other.
     pub operators: Vec<OperatorId>,
     /// What they are divided along.
     pub along: Along,
-    /// Output channels, or rows of what the last operator makes, that each of the replica's processors makes, in the order of the
-    /// assignments: the first one makes the first ones. 0 for a processor that takes no part.
+    /// Numbers of output channels, or of rows of what the last operator makes, that each of the replica's processors
+    /// makes, in the order of the assignments: the first one makes the first ones. 0 for a processor that takes no
+    /// part.
     pub shares: Vec<usize>,
 }
 
@@ -59,16 +64,17 @@ impl Schedule {
             .map(|assignment| &assignment.processor)
     }
 
-    /// How many frames are between the start of the first stage and the end of the last one, unless somebody wants another number: one
-    /// for each replica; and between two stages one for each replica of that which has more of them, since replicas that take unlike times
-    /// come and go at uneven times. With fewer, some may wait for a frame now and then; where times vary, more help.
+    /// How many frames are between the start of the first stage and the end of the last one, unless somebody wants
+    /// another number: one for each replica; and between two stages one for each replica of that which has more of
+    /// them, since replicas that take unlike times come and go at uneven times. With fewer, some may wait for a frame
+    /// now and then; where times vary, more help.
     pub fn frames_in_flight(&self) -> usize {
         let replicas = || self.stages.iter().map(|stage| stage.replicas.len());
         let between = replicas().zip(replicas().skip(1)).map(|(one, next)| one.max(next));
         replicas().sum::<usize>() + between.sum::<usize>()
     }
 
-    /// The same stages on other processors: what a function makes of each, in the order of [`Schedule::processors`].
+    /// This schedule on other processors: what a function makes of each, in the order of [`Schedule::processors`].
     #[must_use]
     pub fn with_processors(&self, mut change: impl FnMut(&Processor) -> Processor) -> Self {
         let mut changed = self.clone();
@@ -81,14 +87,16 @@ impl Schedule {
 }
 
 impl OperatorSplit {
-    /// The channels or rows that a processor makes, by the position of its assignment; `None` if it takes no part.
+    /// The channels or rows that a processor makes, by the position of its assignment in the replica, counted from 0;
+    /// `None` if it takes no part.
     pub fn range(&self, position: usize) -> Option<Range<usize>> {
-        let own = *self.shares.get(position).filter(|&&own| own > 0)?;
+        let share = *self.shares.get(position).filter(|&&share| share > 0)?;
         let start = self.shares[..position].iter().copied().fold(0, usize::saturating_add);
-        Some(start..start.saturating_add(own))
+        Some(start..start.saturating_add(share))
     }
 
-    /// What a processor makes, by the position of its assignment; `None` if it takes no part.
+    /// The portion that a processor makes, by the position of its assignment in the replica, counted from 0; `None` if
+    /// it takes no part.
     pub fn portion(&self, position: usize) -> Option<Portion> {
         self.range(position).map(|range| Portion { along: self.along, range })
     }

@@ -2,21 +2,20 @@
 
 use millstream_graph::{Along, Graph, OperatorId, RowRegion};
 
-use crate::{OperatorSplit, Replica, ScheduleError};
+use crate::error::ScheduleError;
+use crate::schedule::{OperatorSplit, Replica};
 
 impl Replica {
-    /// Whether every split divides operators that can be divided, at places where they can, among processors that list them
-    /// one after the other.
+    /// Whether every split divides operators that can be divided, at places where they can, among processors that list
+    /// them one after the other. `stage` is the stage's number, counted from 1.
     pub(crate) fn check_splits(&self, graph: &Graph, stage: usize) -> Result<(), ScheduleError> {
         for (index, split) in self.splits.iter().enumerate() {
             let name = |id: OperatorId| graph.operator(id).name.clone();
             let Some(&head) = split.operators.first() else {
                 return Err(ScheduleError::Empty { what: format!("a split of stage {stage}") });
             };
-            let wrong = |detail: String| Err(ScheduleError::Split { operator: name(head), stage, detail });
-            if let Some(&id) =
-                split.operators.iter().find(|id| self.splits[..index].iter().any(|other| other.operators.contains(id)))
-            {
+            let is_in_other = |id: &&OperatorId| self.splits[..index].iter().any(|other| other.operators.contains(id));
+            if let Some(&id) = split.operators.iter().find(is_in_other) {
                 return Err(ScheduleError::Repeated { operator: name(id), stage });
             }
 
@@ -24,19 +23,24 @@ impl Replica {
                 Along::Channels => check_channels(split, graph, self.assignments.len()),
                 Along::Rows => check_rows(split, graph, self.assignments.len()),
             }
-            .or_else(wrong)?;
+            .and_then(|()| self.check_listing(split))
+            .map_err(|detail| ScheduleError::Split { operator: name(head), stage, detail })?;
+        }
+        Ok(())
+    }
 
-            for (position, assignment) in self.assignments.iter().enumerate() {
-                let first = assignment.operators.iter().position(|id| split.operators.contains(id));
-                let takes_part = split.range(position).is_some();
-                let lists = first.is_some_and(|first| assignment.operators[first..].starts_with(&split.operators));
-                let processor = &assignment.processor;
-                if takes_part && !lists {
-                    return wrong(format!("{processor} takes part but does not list the split's operators in a row"));
-                }
-                if !takes_part && first.is_some() {
-                    return wrong(format!("{processor} makes nothing of it but lists it"));
-                }
+    /// Whether those processors that take part in a split list its operators in a row, and no other lists any of them.
+    fn check_listing(&self, split: &OperatorSplit) -> Result<(), String> {
+        for (position, assignment) in self.assignments.iter().enumerate() {
+            let first = assignment.operators.iter().position(|id| split.operators.contains(id));
+            let takes_part = split.range(position).is_some();
+            let lists = first.is_some_and(|first| assignment.operators[first..].starts_with(&split.operators));
+            let processor = &assignment.processor;
+            if takes_part && !lists {
+                return Err(format!("{processor} takes part but does not list the split's operators in a row"));
+            }
+            if !takes_part && first.is_some() {
+                return Err(format!("{processor} makes nothing of it but lists it"));
             }
         }
         Ok(())
@@ -58,9 +62,9 @@ fn check_channels(split: &OperatorSplit, graph: &Graph, processors: usize) -> Re
         return Err("what follows it quantises its result; divide the two together".to_owned());
     }
     check_shares(split, units.channels, "output channels", processors)?;
-    if let Some(own) = split.shares.iter().find(|&&own| own % units.unit != 0) {
+    if let Some(share) = split.shares.iter().find(|&&share| share % units.unit != 0) {
         let unit = units.unit;
-        return Err(format!("a share of {own} channels cuts through a group; groups have {unit} output channels"));
+        return Err(format!("a share of {share} channels cuts through a group; groups have {unit} output channels"));
     }
     Ok(())
 }
@@ -81,10 +85,10 @@ fn check_shares(split: &OperatorSplit, all: usize, what: &str, processors: usize
     if shares.len() != processors {
         return Err(format!("it names shares of {} processors, the replica has {processors}", shares.len()));
     }
-    if shares.iter().try_fold(0_usize, |sum, &own| sum.checked_add(own)) != Some(all) {
+    if shares.iter().try_fold(0_usize, |sum, &share| sum.checked_add(share)) != Some(all) {
         return Err(format!("the shares {shares:?} must add up to its {all} {what}"));
     }
-    if shares.iter().filter(|&&own| own > 0).count() < 2 {
+    if shares.iter().filter(|&&share| share > 0).count() < 2 {
         let remedy = "give it to one processor without a split";
         return Err(format!("fewer than two processors make {what}; {remedy}"));
     }

@@ -1,20 +1,20 @@
 //! What a task takes.
 
-use millstream_cost::{CostTable, Nanoseconds, ProcessorIndex, TilePlace};
+use millstream_cost::{ClassId, CostTable, Nanoseconds, TilePlace};
 use millstream_graph::Along;
 
-use crate::{Share, Task};
+use crate::tasks::{Share, Task};
 
-/// What a task takes on a processor of this class; `None` if it is not supported there.
-pub fn task_time(task: &Task, processor: ProcessorIndex, table: &CostTable) -> Option<Nanoseconds> {
-    let operator = task.operator.index();
+/// The time of a task on a processor of this class; `None` if it is not supported there.
+pub fn task_time(task: &Task, class: ClassId, table: &CostTable) -> Option<Nanoseconds> {
+    let operator = task.operator;
     match task.share {
-        None => table.time(processor, operator),
+        None => table.time(class, operator),
         Some(Share { along: Along::Channels, part, of, is_head, .. }) => {
-            table.part_time(processor, operator, part, of, is_head)
+            table.part_time(class, operator, part, of, is_head)
         }
         Some(Share { along: Along::Rows, part, of, is_head, is_last }) => {
-            Some(table.tile_cost(processor, operator)?.time(part, of, TilePlace { is_head, is_last }))
+            Some(table.tile_cost(class, operator)?.time(part, of, TilePlace { is_head, is_last }))
         }
     }
 }

@@ -5,7 +5,7 @@ use std::ops::Range;
 use millstream_graph::{Along, Graph, OperatorId, RowRegion, Tile, ValueId};
 
 use crate::execution::{ProcessorId, TaskId};
-use crate::{OperatorSplit, Replica};
+use crate::schedule::{OperatorSplit, Replica};
 
 /// An operator on one processor, or the part of an operator that the processor makes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,24 +25,24 @@ pub struct Task {
 pub struct Share {
     /// What the operator is divided along.
     pub along: Along,
-    /// Channels or rows of the part; those rows among them that other parts make as well.
+    /// Number of channels or rows of the part, with the rows that other parts make as well.
     pub part: usize,
-    /// Channels or rows of the whole.
+    /// Number of channels or rows of the whole.
     pub of: usize,
-    /// Whether it is the first of those that are divided together.
+    /// Whether the operator is the first of those that are divided together.
     pub is_head: bool,
     /// Whether it is the last of them.
     pub is_last: bool,
 }
 
 impl Share {
-    /// The part's share of a size.
+    /// The part's share of a size in bytes.
     pub fn of_bytes(self, bytes: u64) -> u64 {
         part_of(bytes, self.part, self.of)
     }
 }
 
-/// The bytes of so many places of a value of `of` places.
+/// The bytes of `part` channels or rows of a value that has `of` of them.
 fn part_of(bytes: u64, part: usize, of: usize) -> u64 {
     (u128::from(bytes) * part as u128 / (of as u128).max(1)) as u64
 }
@@ -54,65 +54,108 @@ pub struct TaskInput {
     pub value: ValueId,
     /// The task that makes it.
     pub maker: TaskId,
-    /// Its size, or that of the part.
+    /// Size in bytes of what the reader needs of it.
     pub bytes: u64,
 }
 
 impl Replica {
-    /// The tasks in the order of their [`TaskId`]s: processor by processor, in the order in which each runs them. An operator that reads what several processors
-    /// made waits for every part, but one that is divided in the same way only for its own.
+    /// The tasks in the order of their [`TaskId`]s: processor by processor, in the order in which each runs them. An
+    /// operator that reads what several processors made waits for every part, but one that is divided in the same way
+    /// only for its own.
     pub fn tasks(&self, graph: &Graph) -> Vec<Task> {
-        let mut tasks: Vec<Task> = Vec::new();
-        // By operator: the split that it is part of, and the place of its tasks in `parts`. Searches ask for this very often.
-        let mut splits: Vec<Option<usize>> = vec![None; graph.operators().len()];
-        for (index, split) in self.splits.iter().enumerate() {
-            split.operators.iter().for_each(|operator| splits[operator.index()] = Some(index));
-        }
-        let parts_of_splits: Vec<Parts> = self.splits.iter().map(|split| Parts::of(split, graph)).collect();
-        let mut parts: Vec<Vec<TaskId>> = Vec::new();
-        let mut parts_of: Vec<Option<usize>> = vec![None; graph.operators().len()];
-
+        let mut tasks = ReplicaTaskList::new(self, graph);
         for (processor, assignment) in ProcessorId::all(self.assignments.len()).zip(&self.assignments) {
-            for &operator in &assignment.operators {
-                let share = splits[operator.index()]
-                    .and_then(|index| parts_of_splits[index].share(&self.splits[index], operator, processor));
-                let own = *parts_of[operator.index()].get_or_insert_with(|| {
-                    parts.push(Vec::new());
-                    parts.len() - 1
-                });
-                parts[own].push(TaskId::new(tasks.len()));
-                tasks.push(Task { operator, processor, share, inputs: Vec::new() });
-            }
+            assignment.operators.iter().for_each(|&operator| tasks.add(operator, processor));
         }
+        tasks.with_inputs()
+    }
+}
 
-        for index in 0..tasks.len() {
-            let Task { operator, processor, .. } = tasks[index];
-            let own_split = splits[operator.index()];
-            let mut inputs = Vec::new();
-            for &value in &graph.operator(operator).inputs {
-                let Some(producer) = graph.producer(value) else { continue };
-                let Some(makers) = parts_of[producer.index()] else { continue };
-                let bytes = graph.value(value).bytes().unwrap_or(0);
-                let split = splits[producer.index()];
-                let is_aligned = split.is_some() && split == own_split;
-                let is_own = |maker: &&TaskId| tasks[maker.index()].processor == processor;
-                for &maker in parts[makers].iter().filter(|maker| !is_aligned || is_own(maker)) {
-                    let Task { processor: from, share, .. } = tasks[maker.index()];
-                    let read = own_split.and_then(|own| parts_of_splits[own].read_rows(graph, processor, value));
-                    let made = split.and_then(|own| parts_of_splits[own].made_rows(&self.splits[own], producer, from));
-                    let bytes = match (read, made, share) {
-                        (Some(read), Some(made), _) if read.axis == made.axis => read.overlap(&made).of_bytes(bytes),
-                        (Some(read), _, Some(share)) => read.of_bytes(share.of_bytes(bytes)),
-                        (Some(read), _, None) => read.of_bytes(bytes),
-                        (None, _, Some(share)) => share.of_bytes(bytes),
-                        (None, _, None) => bytes,
-                    };
-                    inputs.push(TaskInput { value, maker, bytes });
-                }
-            }
-            tasks[index].inputs = inputs;
+/// A split of a replica, with what each processor does of it.
+struct DividedOperators<'a> {
+    split: &'a OperatorSplit,
+    parts: Parts,
+}
+
+/// The tasks of a replica, found by their operators. Searches ask for them very often, so nothing is searched for.
+struct ReplicaTaskList<'a> {
+    graph: &'a Graph,
+    splits: Vec<DividedOperators<'a>>,
+    /// By operator: the index of the split that it is part of.
+    split_of: Vec<Option<usize>>,
+    /// By operator: its tasks, one for each processor that has a part.
+    tasks_of: Vec<Vec<TaskId>>,
+    tasks: Vec<Task>,
+}
+
+impl<'a> ReplicaTaskList<'a> {
+    fn new(replica: &'a Replica, graph: &'a Graph) -> Self {
+        let mut split_of = vec![None; graph.operators().len()];
+        for (index, split) in replica.splits.iter().enumerate() {
+            split.operators.iter().for_each(|operator| split_of[operator.index()] = Some(index));
         }
-        tasks
+        let divided = |split| DividedOperators { split, parts: Parts::of(split, graph) };
+        let splits = replica.splits.iter().map(divided).collect();
+        Self { graph, splits, split_of, tasks_of: vec![Vec::new(); graph.operators().len()], tasks: Vec::new() }
+    }
+
+    fn split_of(&self, operator: OperatorId) -> Option<&DividedOperators<'a>> {
+        self.split_of[operator.index()].map(|index| &self.splits[index])
+    }
+
+    /// Adds a processor's task of an operator.
+    fn add(&mut self, operator: OperatorId, processor: ProcessorId) {
+        let divided = self.split_of(operator);
+        let share = divided.and_then(|divided| divided.parts.share(divided.split, operator, processor));
+        self.tasks_of[operator.index()].push(TaskId::new(self.tasks.len()));
+        self.tasks.push(Task { operator, processor, share, inputs: Vec::new() });
+    }
+
+    /// The tasks, with what each reads.
+    fn with_inputs(mut self) -> Vec<Task> {
+        for index in 0..self.tasks.len() {
+            self.tasks[index].inputs = self.inputs(&self.tasks[index]);
+        }
+        self.tasks
+    }
+
+    fn inputs(&self, reader: &Task) -> Vec<TaskInput> {
+        let mut inputs = Vec::new();
+        for &value in &self.graph.operator(reader.operator).inputs {
+            let Some(producer) = self.graph.producer(value) else { continue };
+            let bytes = self.graph.value(value).bytes().unwrap_or(0);
+            let read = self.split_of(reader.operator);
+            let read = read.and_then(|divided| divided.parts.read_rows(self.graph, reader.processor, value));
+
+            let split = self.split_of[producer.index()];
+            let is_aligned = split.is_some() && split == self.split_of[reader.operator.index()];
+            for &maker in &self.tasks_of[producer.index()] {
+                let Task { processor, share, .. } = self.tasks[maker.index()];
+                if is_aligned && processor != reader.processor {
+                    continue;
+                }
+                let made = self.split_of(producer);
+                let made = made.and_then(|divided| divided.parts.made_rows(divided.split, producer, processor));
+                inputs.push(TaskInput {
+                    value,
+                    maker,
+                    bytes: needed_bytes(bytes, read.as_ref(), made.as_ref(), share),
+                });
+            }
+        }
+        inputs
+    }
+}
+
+/// Bytes that a reader needs of what a maker made of a value of `bytes`: of the rows that the one reads and the other
+/// made, where either does not have to do with all of them, or of the maker's share.
+fn needed_bytes(bytes: u64, read: Option<&ValueRows>, made: Option<&ValueRows>, share: Option<Share>) -> u64 {
+    match (read, made, share) {
+        (Some(read), Some(made), _) if read.axis == made.axis => read.overlap(made).of_bytes(bytes),
+        (Some(read), _, Some(share)) => read.of_bytes(share.of_bytes(bytes)),
+        (Some(read), _, None) => read.of_bytes(bytes),
+        (None, _, Some(share)) => share.of_bytes(bytes),
+        (None, _, None) => bytes,
     }
 }
 
@@ -144,15 +187,21 @@ impl Parts {
     }
 
     fn share(&self, split: &OperatorSplit, operator: OperatorId, processor: ProcessorId) -> Option<Share> {
-        let place = split.operators.iter().position(|&own| own == operator)?;
+        let position = split.operators.iter().position(|&member| member == operator)?;
         let (part, of) = match self {
             Self::Channels => (*split.shares.get(processor.index())?, split.total()),
             Self::Rows { tiles, rows, .. } => {
                 let tile = tiles.get(processor.index())?.as_ref();
-                (tile.map_or(0, |tile| tile.made[place].len()), rows[place])
+                (tile.map_or(0, |tile| tile.made[position].len()), rows[position])
             }
         };
-        Some(Share { along: split.along, part, of, is_head: place == 0, is_last: place + 1 == split.operators.len() })
+        Some(Share {
+            along: split.along,
+            part,
+            of,
+            is_head: position == 0,
+            is_last: position + 1 == split.operators.len(),
+        })
     }
 
     /// The rows of a value that a processor reads, where it does not need all.
@@ -167,9 +216,9 @@ impl Parts {
     /// The rows of what an operator makes that a processor makes.
     fn made_rows(&self, split: &OperatorSplit, operator: OperatorId, processor: ProcessorId) -> Option<ValueRows> {
         let &Self::Rows { ref tiles, ref rows, axis } = self else { return None };
-        let place = split.operators.iter().position(|&own| own == operator)?;
-        let made = tiles.get(processor.index())?.as_ref()?.made.get(place)?.clone();
-        Some(ValueRows { rows: made, of: rows[place], axis })
+        let position = split.operators.iter().position(|&member| member == operator)?;
+        let made = tiles.get(processor.index())?.as_ref()?.made.get(position)?.clone();
+        Some(ValueRows { rows: made, of: rows[position], axis })
     }
 }
 
@@ -181,10 +230,10 @@ struct ValueRows {
 }
 
 impl ValueRows {
-    fn overlap(self, other: &Self) -> Self {
+    fn overlap(&self, other: &Self) -> Self {
         let start = self.rows.start.max(other.rows.start);
         let end = self.rows.end.min(other.rows.end).max(start);
-        Self { rows: start..end, ..self }
+        Self { rows: start..end, of: self.of, axis: self.axis }
     }
 
     /// The rows' part of a size.

@@ -1,11 +1,14 @@
+//! Validation of a schedule against a graph and a board.
+
 use std::collections::{BTreeSet, HashSet};
 
 use millstream_board::{Board, CoreId};
 use millstream_graph::{Graph, OperatorId};
 
+use crate::error::ScheduleError;
 use crate::footprint::check_memory_together;
 use crate::replica_tasks::ReplicaOrder;
-use crate::{Replica, Schedule, ScheduleError};
+use crate::schedule::{Assignment, Replica, Schedule, Stage};
 
 impl Schedule {
     /// Whether the schedule can run: every operator once, nothing before what it needs, every processor's cores on the
@@ -18,49 +21,11 @@ impl Schedule {
             return Err(ScheduleError::Empty { what: "the schedule".to_owned() });
         }
 
+        let mut units = UsedUnits::default();
         let mut done: HashSet<OperatorId> = HashSet::new();
-        let mut cores: HashSet<CoreId> = HashSet::new();
-        let mut accelerators: HashSet<&str> = HashSet::new();
         for (index, stage) in self.stages.iter().enumerate() {
-            let number = index + 1;
-            let mut expected: Option<BTreeSet<OperatorId>> = None;
-            stage.host(number)?;
-            for (position, replica) in stage.replicas.iter().enumerate() {
-                let empty = |what: &str| ScheduleError::Empty { what: format!("{what} of stage {number}") };
-                if replica.assignments.is_empty() {
-                    return Err(empty(&format!("replica {}", position + 1)));
-                }
-                for assignment in &replica.assignments {
-                    let processor = &assignment.processor;
-                    let is_accelerator = board.accelerator(&processor.cluster).is_some();
-                    if assignment.operators.is_empty() || processor.cores.is_empty() && !is_accelerator {
-                        return Err(empty("a processor"));
-                    }
-                    board.check(processor).map_err(|source| ScheduleError::Processor { stage: number, source })?;
-                    if is_accelerator && !accelerators.insert(&processor.cluster) {
-                        let accelerator = processor.cluster.clone();
-                        return Err(ScheduleError::SharedAccelerator { accelerator, stage: number });
-                    }
-                    if let Some(&core) = assignment.processor.cores.iter().find(|&&core| !cores.insert(core)) {
-                        return Err(ScheduleError::SharedCore { core, stage: number });
-                    }
-                }
-                replica.check_splits(graph, number)?;
-                let own = operators_once(replica, graph, number, &done)?;
-                if let Some(expected) = &expected
-                    && let Some(&operator) = expected.symmetric_difference(&own).next()
-                {
-                    let operator = graph.operator(operator).name.clone();
-                    return Err(ScheduleError::Repeated { operator, stage: number });
-                }
-                check_inseparable(replica, graph, number)?;
-                check_order(replica, graph, number, &done)?;
-                expected = Some(own);
-            }
-            match expected {
-                None => return Err(ScheduleError::Empty { what: format!("stage {number}") }),
-                Some(own) => done.extend(own),
-            }
+            let operators = check_stage(stage, index + 1, graph, board, &mut units, &done)?;
+            done.extend(operators);
         }
 
         if let Some(id) = graph.operator_ids().find(|id| !done.contains(id)) {
@@ -70,14 +35,74 @@ impl Schedule {
     }
 }
 
-/// Whether every quantised operator has its quantisation and dequantisations with it, and every value of unknown type its readers: in its
-/// stage and on its processor.
+/// Whether a stage can run after those that have run the operators in `done`; its own operators. `stage_number` counts
+/// from 1.
+fn check_stage(
+    stage: &Stage,
+    stage_number: usize,
+    graph: &Graph,
+    board: &Board,
+    units: &mut UsedUnits,
+    done: &HashSet<OperatorId>,
+) -> Result<BTreeSet<OperatorId>, ScheduleError> {
+    stage.host(stage_number)?;
+    let mut expected: Option<BTreeSet<OperatorId>> = None;
+    for (position, replica) in stage.replicas.iter().enumerate() {
+        if replica.assignments.is_empty() {
+            return Err(ScheduleError::Empty { what: format!("replica {} of stage {stage_number}", position + 1) });
+        }
+        replica.assignments.iter().try_for_each(|assignment| units.take(assignment, board, stage_number))?;
+        replica.check_splits(graph, stage_number)?;
+
+        let operators = operators_once(replica, graph, stage_number, done)?;
+        if let Some(expected) = &expected
+            && let Some(&operator) = expected.symmetric_difference(&operators).next()
+        {
+            let operator = graph.operator(operator).name.clone();
+            return Err(ScheduleError::Repeated { operator, stage: stage_number });
+        }
+        check_inseparable(replica, graph, stage_number)?;
+        check_order(replica, graph, stage_number, done)?;
+        expected = Some(operators);
+    }
+    expected.ok_or_else(|| ScheduleError::Empty { what: format!("stage {stage_number}") })
+}
+
+/// Cores and accelerators that processors before have.
+#[derive(Default)]
+struct UsedUnits {
+    cores: HashSet<CoreId>,
+    accelerators: HashSet<String>,
+}
+
+impl UsedUnits {
+    /// Gives a processor its cores or its accelerator, if the board has them, and no other processor does.
+    fn take(&mut self, assignment: &Assignment, board: &Board, stage: usize) -> Result<(), ScheduleError> {
+        let processor = &assignment.processor;
+        let is_accelerator = board.accelerator(&processor.cluster).is_some();
+        if assignment.operators.is_empty() || processor.cores.is_empty() && !is_accelerator {
+            return Err(ScheduleError::Empty { what: format!("a processor of stage {stage}") });
+        }
+        board.check(processor).map_err(|source| ScheduleError::Processor { stage, source })?;
+
+        if is_accelerator && !self.accelerators.insert(processor.cluster.clone()) {
+            return Err(ScheduleError::SharedAccelerator { accelerator: processor.cluster.clone(), stage });
+        }
+        match processor.cores.iter().find(|&&core| !self.cores.insert(core)) {
+            Some(&core) => Err(ScheduleError::SharedCore { core, stage }),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Whether every quantised operator has its quantisation and dequantisations with it, and every value of unknown type
+/// its readers: in its stage and on its processor.
 fn check_inseparable(replica: &Replica, graph: &Graph, stage: usize) -> Result<(), ScheduleError> {
     for assignment in &replica.assignments {
-        let own: HashSet<OperatorId> = assignment.operators.iter().copied().collect();
+        let inside: HashSet<OperatorId> = assignment.operators.iter().copied().collect();
         for &operator in &assignment.operators {
             let producer =
-                graph.inseparable_producers(operator).find(|producer| !own.contains(producer)).or_else(|| {
+                graph.inseparable_producers(operator).find(|producer| !inside.contains(producer)).or_else(|| {
                     let is_team = replica.assignments.len() > 1;
                     is_team.then(|| interrupted(graph, &assignment.operators, operator))?
                 });
@@ -94,8 +119,8 @@ fn check_inseparable(replica: &Replica, graph: &Graph, stage: usize) -> Result<(
     Ok(())
 }
 
-/// What belongs to an operator of a processor but does not stand in a row with it: something between the two could need both the one's
-/// result and another processor's.
+/// What belongs to an operator of a processor but does not stand in a row with it: something between the two could need
+/// both the one's result and another processor's.
 fn interrupted(graph: &Graph, operators: &[OperatorId], operator: OperatorId) -> Option<OperatorId> {
     let place = operators.iter().position(|&other| other == operator)?;
     graph.tied_producers(operator).find(|&producer| {
@@ -110,23 +135,24 @@ fn interrupted(graph: &Graph, operators: &[OperatorId], operator: OperatorId) ->
     })
 }
 
+/// The operators of a replica, each of which it has once, and no stage before.
 fn operators_once(
     replica: &Replica,
     graph: &Graph,
     stage: usize,
     done: &HashSet<OperatorId>,
 ) -> Result<BTreeSet<OperatorId>, ScheduleError> {
-    let mut own = BTreeSet::new();
+    let mut operators = BTreeSet::new();
     for id in replica.operators() {
-        if done.contains(&id) || !own.insert(id) {
+        if done.contains(&id) || !operators.insert(id) {
             return Err(ScheduleError::Repeated { operator: graph.operator(id).name.clone(), stage });
         }
     }
-    Ok(own)
+    Ok(operators)
 }
 
-/// Lets every processor advance as far as its tasks' inputs allow, those of inseparable tasks before the first of them; whatever is left can
-/// never start.
+/// Lets every processor advance as far as its tasks' inputs allow, those of inseparable tasks before the first of them;
+/// whatever is left can never start.
 fn check_order(
     replica: &Replica,
     graph: &Graph,
@@ -137,10 +163,11 @@ fn check_order(
         let name = |id: OperatorId| graph.operator(id).name.clone();
         Err(ScheduleError::Order { operator: name(operator), stage: Some(stage), needs: name(needs) })
     };
-    let own: HashSet<OperatorId> = replica.operators().collect();
+
+    let inside: HashSet<OperatorId> = replica.operators().collect();
     for operator in replica.operators() {
         let makers = graph.operator(operator).inputs.iter().filter_map(|&value| graph.producer(value));
-        if let Some(needs) = makers.into_iter().find(|maker| !own.contains(maker) && !done.contains(maker)) {
+        if let Some(needs) = makers.into_iter().find(|maker| !inside.contains(maker) && !done.contains(maker)) {
             return order(operator, needs);
         }
     }

@@ -10,8 +10,8 @@ use millstream_schedule::execution::{
 };
 use millstream_schedule::{Assignment, Entry, Replica, ReplicaTasks, Schedule, Stage};
 
-/// A stem with two values, of which the left and the right operator read one each and the last one both; the join reads left and
-/// right.
+/// A stem with two values, of which the left and the right operator read one each and the last one both; the join reads
+/// left and right.
 fn graph() -> Graph {
     millstream_test_support::graph(
         25,
@@ -27,10 +27,10 @@ fn graph() -> Graph {
 fn table(graph: &Graph, blocks: Option<BlockedEnd>) -> CostTable {
     let classes = ["A", "B"].map(|cluster| ProcessorClass::new(cluster, 1));
     let mut table = CostTable::new(graph.operators().len(), classes);
-    for (processor, time) in table.processors().zip([10, 20]) {
-        (0..table.operators()).for_each(|operator| table.set_time(processor, operator, Nanoseconds(time)));
+    for (processor, time) in table.class_ids().zip([10, 20]) {
+        table.operator_ids().for_each(|operator| table.set_time(processor, operator, Nanoseconds(time)));
     }
-    let processors: Vec<_> = table.processors().collect();
+    let processors: Vec<_> = table.class_ids().collect();
     for (from, to, seconds) in [(0, 1, 3e-9), (1, 0, 5e-9)] {
         let model = TransferModel { latency_seconds: seconds, blocks, ..TransferModel::default() };
         table.set_transfer(processors[from], processors[to], model);
@@ -67,16 +67,16 @@ fn transfers_beside_computation() {
 
 #[test]
 fn transfers_that_occupy_their_sender() {
-    // A sends a until 13 and b until 16, each once though two operators read b; then left runs. B sends d until 16 + 20 + 5 = 41,
-    // join is sent until 54.
+    // A sends a until 13 and b until 16, each once though two operators read b; then left runs. B sends d until 16 +
+    // 20 + 5 = 41, join is sent until 54.
     let spans = vec![(0, 10), (16, 26), (41, 51), (16, 36), (54, 74)];
     assert_eq!(timeline(Some(BlockedEnd::Sender)), (spans, vec![10 + 6 + 10 + 10 + 3, 20 + 5 + 20]));
 }
 
 #[test]
 fn transfers_that_occupy_their_receiver() {
-    // B fetches b from 10 to 13 for right; A fetches d from 33 to 38 for join. For last, B fetches a while it waits, from 33 to 36,
-    // and e, which it reads twice, from 48 to 51.
+    // B fetches b from 10 to 13 for right; A fetches d from 33 to 38 for join. For last, B fetches a while it waits,
+    // from 33 to 36, and e, which it reads twice, from 48 to 51.
     let spans = vec![(0, 10), (10, 20), (38, 48), (13, 33), (51, 71)];
     assert_eq!(timeline(Some(BlockedEnd::Receiver)), (spans, vec![30 + 5, 40 + 9]));
 }
@@ -121,8 +121,8 @@ fn what_is_taken_back_leaves_no_trace() {
     }
 }
 
-/// Runs a replica as a simulator does: moment by moment, each processor begins what is next for it, and what it does is told when it is
-/// over. Processors are asked in this order.
+/// Runs a replica as a simulator does: moment by moment, each processor begins what is next for it, and what it does is
+/// told when it is over. Processors are asked in this order.
 fn moment_by_moment(tasks: &ReplicaTasks<'_>, asked: &[usize]) -> Execution {
     #[derive(Clone, Copy)]
     enum Doing {
@@ -135,36 +135,36 @@ fn moment_by_moment(tasks: &ReplicaTasks<'_>, asked: &[usize]) -> Execution {
     let home = |task: TaskId| tasks.tasks()[task.index()].processor;
     let (mut doing, mut next) = ([Doing::Nothing; 2], [0; 2]);
     for now in (0..200).map(Nanoseconds) {
-        for &own in asked {
-            let processor = ProcessorId::new(own);
-            match doing[own] {
+        for &index in asked {
+            let processor = ProcessorId::new(index);
+            match doing[index] {
                 Doing::Fetching(fetch, end) if end == now => {
-                    execution.fetched(fetch, processor, end);
-                    doing[own] = Doing::Nothing;
+                    execution.record_fetch(fetch, processor, end);
+                    doing[index] = Doing::Nothing;
                 }
                 Doing::Running(task, span) if span.end == now => {
                     let readers = |reader| std::iter::once(home(reader));
-                    execution.ended(task, processor, span, &recipients(tasks, task, processor, readers));
-                    doing[own] = Doing::Sending(execution.free()[own]);
+                    execution.record_end(task, processor, span, &recipients(tasks, task, processor, readers));
+                    doing[index] = Doing::Sending(execution.free()[index]);
                 }
                 _ => {}
             }
-            if matches!(doing[own], Doing::Sending(end) if end <= now) {
-                doing[own] = Doing::Nothing;
+            if matches!(doing[index], Doing::Sending(end) if end <= now) {
+                doing[index] = Doing::Nothing;
             }
         }
 
-        for &own in asked {
-            let Some(&task) = tasks.tracks()[own].get(next[own]) else { continue };
-            if !matches!(doing[own], Doing::Nothing) {
+        for &index in asked {
+            let Some(&task) = tasks.tracks()[index].get(next[index]) else { continue };
+            if !matches!(doing[index], Doing::Nothing) {
                 continue;
             }
-            match execution.next(tasks, task, ProcessorId::new(own)) {
-                Next::Fetch(fetch) => doing[own] = Doing::Fetching(fetch, now + fetch.time),
+            match execution.next(tasks, task, ProcessorId::new(index)) {
+                Next::Fetch(fetch) => doing[index] = Doing::Fetching(fetch, now + fetch.time),
                 Next::Run(arrival) if arrival <= now => {
                     let end = now + tasks.time(task, home(task)).unwrap();
-                    doing[own] = Doing::Running(task, Span { start: now, end });
-                    next[own] += 1;
+                    doing[index] = Doing::Running(task, Span { start: now, end });
+                    next[index] += 1;
                 }
                 Next::Run(_) | Next::Wait => {}
             }
@@ -213,12 +213,12 @@ fn a_processor_waits_fetches_and_runs() {
 
     assert_eq!(execution.next(&tasks, right, b), Next::Wait);
     assert_eq!(execution.earliest(&tasks, right, b), None);
-    execution.ended(stem, a, Span { start: Nanoseconds(2), end: Nanoseconds(12) }, &[]);
+    execution.record_end(stem, a, Span { start: Nanoseconds(2), end: Nanoseconds(12) }, &[]);
     assert_eq!(execution.next(&tasks, left, a), Next::Run(Nanoseconds(12)));
     let value = OutputId::new(1);
     let fetch = Fetch { made: Nanoseconds(12), maker: stem, value, time: Nanoseconds(3) };
     assert_eq!(execution.next(&tasks, right, b), Next::Fetch(fetch));
-    execution.fetched(fetch, b, Nanoseconds(17));
+    execution.record_fetch(fetch, b, Nanoseconds(17));
     assert_eq!(execution.next(&tasks, right, b), Next::Run(Nanoseconds(17)));
     assert_eq!((execution.free(), execution.busy()), (&[12, 17].map(Nanoseconds)[..], &[10, 3].map(Nanoseconds)[..]));
 }
@@ -233,7 +233,7 @@ fn values_are_fetched_in_the_order_in_which_they_were_made() {
     let [stem, left, right, join, last] = [0, 1, 2, 3, 4].map(TaskId::new);
     let [a, b] = [0, 1].map(ProcessorId::new);
     let ran = |execution: &mut Execution, task: TaskId, start: u64| {
-        execution.ended(task, a, Span { start: Nanoseconds(start), end: Nanoseconds(start + 10) }, &[]);
+        execution.record_end(task, a, Span { start: Nanoseconds(start), end: Nanoseconds(start + 10) }, &[]);
     };
     let mut execution = Execution::new(&tasks);
     [stem, left, right].into_iter().zip([0, 10, 20]).for_each(|(task, start)| ran(&mut execution, task, start));
@@ -244,7 +244,7 @@ fn values_are_fetched_in_the_order_in_which_they_were_made() {
     let expected = [fetch(10, stem, 0), fetch(10, stem, 1)];
     for (at, expected) in [15, 18].into_iter().zip(expected) {
         assert_eq!(execution.next(&tasks, last, b), Next::Fetch(expected));
-        execution.fetched(expected, b, Nanoseconds(at));
+        execution.record_fetch(expected, b, Nanoseconds(at));
     }
     assert_eq!(execution.next(&tasks, last, b), Next::Wait, "join has not run");
     ran(&mut execution, join, 30);
@@ -252,7 +252,8 @@ fn values_are_fetched_in_the_order_in_which_they_were_made() {
     assert_eq!(execution.next(&tasks, last, b), Next::Fetch(fetch(40, join, 0)));
 }
 
-/// The one that was made first is fetched first, whichever operator comes first in the network and whichever input it is.
+/// The one that was made first is fetched first, whichever operator comes first in the network and whichever input it
+/// is.
 #[test]
 fn values_of_different_makers_are_fetched_as_they_were_made() {
     let graph = millstream_test_support::graph(
@@ -270,7 +271,7 @@ fn values_of_different_makers_are_fetched_as_they_were_made() {
         let mut execution = Execution::new(&tasks);
         for (task, start) in order.into_iter().zip([0, 10]) {
             let span = Span { start: Nanoseconds(start), end: Nanoseconds(start + 10) };
-            execution.ended(task, a, span, &[]);
+            execution.record_end(task, a, span, &[]);
         }
         let Next::Fetch(fetch) = execution.next(&tasks, join, b) else { panic!("both were made") };
         assert_eq!((fetch.maker, fetch.made), (first, Nanoseconds(10)));
@@ -314,7 +315,7 @@ fn tasks_wait_for_what_comes_from_outside() {
     let starts = [0, 1, 2].map(|task| execution.run(&tasks, TaskId::new(task), &home).start.0);
     // Left waits until 50 and right until 100; left has fetched a until 13, and right fetches b when left is done.
     assert_eq!(starts, [0, 50, 100]);
-    assert_eq!(execution.transfers(TaskId::new(0)).iter().map(|own| own.at.0).collect::<Vec<_>>(), [13, 73]);
+    assert_eq!(execution.transfers(TaskId::new(0)).iter().map(|transfer| transfer.at.0).collect::<Vec<_>>(), [13, 73]);
     assert_eq!(execution.next(&tasks, TaskId::new(3), home[3]), Next::Run(Nanoseconds(150)));
 }
 
@@ -339,14 +340,15 @@ fn a_task_waits_for_a_value_that_must_be_sent() {
 fn an_accelerator_drives_the_transfers_of_both_directions() {
     let graph = graph();
     let mut table = table(&graph, Some(BlockedEnd::Receiver));
-    let [core, accelerator] = [0, 1].map(|index| table.processors().nth(index).unwrap());
+    let [core, accelerator] = [0, 1].map(|index| table.class_ids().nth(index).unwrap());
     let back = TransferModel { latency_seconds: 5e-9, blocks: Some(BlockedEnd::Sender), ..TransferModel::default() };
     table.set_transfer(accelerator, core, back);
     let replica = replica(&graph, &["stem", "left", "join"], &["right", "last"]);
     let execution = replica.execute(&graph, &table).unwrap();
     let spans: Vec<(u64, u64)> =
         TaskId::all(5).map(|task| (execution.span(task).start.0, execution.span(task).end.0)).collect();
-    // B fetches b from 10 to 13, and sends d from 33 to 38, when join begins. For last it fetches a from 38 to 41 and e from 48 to 51.
+    // B fetches b from 10 to 13, and sends d from 33 to 38, when join begins. For last it fetches a from 38 to 41 and e
+    // from 48 to 51.
     assert_eq!(spans, [(0, 10), (10, 20), (38, 48), (13, 33), (51, 71)]);
     assert_eq!(execution.busy(), [Nanoseconds(30), Nanoseconds(40 + 3 + 5 + 3 + 3)]);
 }
@@ -357,8 +359,8 @@ fn a_team_waits_for_the_longest_way_of_all_that_it_takes_over() {
     let graph = graph();
     let class = |cluster: &str| ProcessorClass::new(cluster, 1);
     let mut table = CostTable::new(graph.operators().len(), ["A", "C", "D", "G"].map(class));
-    for processor in table.processors() {
-        (0..table.operators()).for_each(|operator| table.set_time(processor, operator, Nanoseconds(10)));
+    for processor in table.class_ids() {
+        table.operator_ids().for_each(|operator| table.set_time(processor, operator, Nanoseconds(10)));
     }
     let [a, c, d, g] = ["A", "C", "D", "G"].map(|label| table.find(&class(label)).unwrap());
     let way = |once: f64, per_byte: f64| HandOver { seconds: once * 1e-9, seconds_per_byte: per_byte * 1e-9 };
@@ -384,8 +386,8 @@ fn a_team_waits_for_the_longest_way_of_all_that_it_takes_over() {
         let schedule = Schedule { stages: stages(first) };
         schedule.stages[1].replicas[0].hand_over(&schedule.entry(1), &graph, &table).0
     };
-    // D takes c over: 2 + 1 from anywhere, and 4 + 2 over the link from A. G takes a and b over, 200 bytes, once each: 7 + 10 into its
-    // memory, or 1 + 2 over the link from C; and gives f back in 11 + 10. d stays between the two.
+    // D takes c over: 2 + 1 from anywhere, and 4 + 2 over the link from A. G takes a and b over, 200 bytes, once each:
+    // 7 + 10 into its memory, or 1 + 2 over the link from C; and gives f back in 11 + 10. d stays between the two.
     assert_eq!(hand_over(vec![single("A", 0)]), 17 + 21);
     assert_eq!(hand_over(vec![single("C", 1)]), 3 + 21);
     assert_eq!(hand_over(vec![single("A", 0), single("C", 1)]), 17 + 21, "a frame may come from either");
@@ -394,7 +396,8 @@ fn a_team_waits_for_the_longest_way_of_all_that_it_takes_over() {
     shared.set_access(g, MemoryAccess { upload: HandOver::FREE, download: HandOver::FREE });
     let schedule = Schedule { stages: stages(vec![single("A", 0)]) };
     assert_eq!(schedule.stages[1].replicas[0].hand_over(&schedule.entry(1), &graph, &shared).0, 9);
-    // At the start of the network the input is in the memory that all share: G brings 100 bytes to its own and a, b and c back.
+    // At the start of the network the input is in the memory that all share: G brings 100 bytes to its own and a, b and
+    // c back.
     let first = Replica::single(Processor::accelerator("G".to_owned()), single("A", 0).operators().collect());
     assert_eq!(first.hand_over(&Entry::Network, &graph, &table).0, (7 + 5) + (11 + 30));
     assert_eq!(single("A", 0).hand_over(&Entry::Network, &graph, &table).0, 0);

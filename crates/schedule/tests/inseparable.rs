@@ -29,7 +29,7 @@ fn quantised_chain() -> Graph {
     };
     let types = [DataType::F32, DataType::U8, DataType::F32, DataType::F32, DataType::F32, DataType::U8];
     let names = ["x", "q", "d", "c", "r", "y"];
-    let values: Vec<_> = names.into_iter().zip(types).map(|(name, own)| value(&mut builder, name, own)).collect();
+    let values: Vec<_> = names.into_iter().zip(types).map(|(name, data)| value(&mut builder, name, data)).collect();
     builder.input(values[0]);
     let convolution = OperatorKind::QuantizedConvolution(convolution());
     let operators = [
@@ -53,7 +53,7 @@ fn quantised_chain() -> Graph {
 fn values_of_unknown_type_are_not_handed_over() {
     let mut builder = GraphBuilder::new("untyped");
     let types = [Some(DataType::F32), None, Some(DataType::F32), Some(DataType::F32)];
-    let value = |(index, own)| builder.value(format!("v{index}"), own, Some(Shape::from([1, 8]))).unwrap();
+    let value = |(index, data)| builder.value(format!("v{index}"), data, Some(Shape::from([1, 8]))).unwrap();
     let values: Vec<_> = types.into_iter().enumerate().map(value).collect();
     builder.input(values[0]);
     for pair in values.windows(2) {
@@ -65,8 +65,9 @@ fn values_of_unknown_type_are_not_handed_over() {
     let graph = builder.build().unwrap();
 
     let ids = graph.order();
-    let replica = |core: u32, own: &[OperatorId]| Replica::single(Processor::new("B", [core]), own.to_vec());
-    let stage = |core: u32, own: &[OperatorId]| Stage { replicas: vec![replica(core, own)] };
+    let replica =
+        |core: u32, operators: &[OperatorId]| Replica::single(Processor::new("B", [core]), operators.to_vec());
+    let stage = |core: u32, operators: &[OperatorId]| Stage { replicas: vec![replica(core, operators)] };
     let stages = |cut: usize| Schedule { stages: vec![stage(0, &ids[..cut]), stage(1, &ids[cut..])] };
     let refused = stages(1).validate(&graph, &board()).unwrap_err();
     assert!(matches!(refused, ScheduleError::Untyped { stage: 2, .. }), "{refused}");
@@ -85,12 +86,12 @@ fn values_of_unknown_type_are_not_handed_over() {
     assert!(matches!(team(&[0], &[1, 2]), Err(ScheduleError::Untyped { stage: 1, .. })));
 }
 
-/// A processor waits for nothing between who makes a value of unknown type and who reads it, but for all of it before: so nothing between them
-/// may have somebody wait whom they need.
+/// A processor waits for nothing between who makes a value of unknown type and who reads it, but for all of it before:
+/// so nothing between them may have somebody wait whom they need.
 #[test]
 fn nobody_waits_for_what_stands_between_inseparable_operators() {
     let mut builder = GraphBuilder::new("untyped");
-    let mut value = |name: &str, own| builder.value(name, own, Some(Shape::from([1, 8]))).unwrap();
+    let mut value = |name: &str, data| builder.value(name, data, Some(Shape::from([1, 8]))).unwrap();
     let [x, between, elsewhere, y] = ["x", "between", "elsewhere", "y"].map(|name| value(name, Some(DataType::F32)));
     let untyped = value("untyped", None);
     builder.input(x);
@@ -104,8 +105,8 @@ fn nobody_waits_for_what_stands_between_inseparable_operators() {
     let reader = operator("reader", &[untyped, elsewhere], y);
     builder.output(y);
     let graph = builder.build().unwrap();
-    let checked = |own: &[OperatorId]| {
-        let replica = Replica::new(vec![assignment(0, own), assignment(1, &[other])]);
+    let checked = |operators: &[OperatorId]| {
+        let replica = Replica::new(vec![assignment(0, operators), assignment(1, &[other])]);
         Schedule { stages: vec![Stage { replicas: vec![replica] }] }.validate(&graph, &board())
     };
     assert!(checked(&[inner, maker, reader]).is_ok());
@@ -119,8 +120,8 @@ fn quantised_operators_are_not_taken_apart() {
     let graph = quantised_chain();
     let ids: Vec<OperatorId> = graph.order().to_vec();
     let schedule = |first: &[OperatorId], second: &[OperatorId]| {
-        let stage = |core: u32, own: &[OperatorId]| Stage {
-            replicas: vec![Replica::single(Processor::new("B", [core]), own.to_vec())],
+        let stage = |core: u32, operators: &[OperatorId]| Stage {
+            replicas: vec![Replica::single(Processor::new("B", [core]), operators.to_vec())],
         };
         Schedule { stages: vec![stage(0, first), stage(1, second)] }
     };
@@ -176,7 +177,7 @@ fn inseparable_operators_keep_their_order() {
 fn no_part_stands_between_inseparable_operators() {
     let mut builder = GraphBuilder::new("untyped");
     let shape = || Some(Shape::from([1, 8, 1, 1]));
-    let mut value = |name: &str, own| builder.value(name, own, shape()).unwrap();
+    let mut value = |name: &str, data| builder.value(name, data, shape()).unwrap();
     let [x, convolved, y] = ["x", "convolved", "y"].map(|name| value(name, Some(DataType::F32)));
     let untyped = value("untyped", None);
     builder.input(x);
@@ -191,9 +192,9 @@ fn no_part_stands_between_inseparable_operators() {
     builder.output(y);
     let graph = builder.build().unwrap();
 
-    let checked = |own: &[OperatorId]| {
+    let checked = |operators: &[OperatorId]| {
         let split = OperatorSplit { operators: vec![divided], along: Along::Channels, shares: vec![4, 4] };
-        let assignments = vec![assignment(0, own), assignment(1, &[divided])];
+        let assignments = vec![assignment(0, operators), assignment(1, &[divided])];
         let replica = Replica { assignments, splits: vec![split] };
         Schedule { stages: vec![Stage { replicas: vec![replica] }] }.validate(&graph, &board())
     };

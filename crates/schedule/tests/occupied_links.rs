@@ -5,16 +5,18 @@
 use millstream_board::{Processor, ProcessorClass};
 use millstream_cost::{CostTable, HandOver, LinkCost, MemoryAccess, Nanoseconds};
 use millstream_graph::{Graph, OperatorId};
-use millstream_schedule::{Assignment, Entry, Evaluation, LinkUse, Replica, Schedule, Stage};
+use millstream_schedule::{
+    Assignment, Entry, Evaluation, LinkUse, Replica, Schedule, Stage, StageEvaluation, shared_period,
+};
 use millstream_test_support::{chain_of, graph};
 
-/// Clusters A and s and the accelerator G, with 10 ns for every operator; a byte occupies the links from A for so many hundredths of a
-/// nanosecond, and hand-overs take no time.
+/// Clusters A and s and the accelerator G, with 10 ns for every operator; a byte occupies the links from A for so many
+/// hundredths of a nanosecond, and hand-overs take no time.
 fn table(graph: &Graph, to_s: u32, to_g: u32) -> CostTable {
     let class = |cluster: &str| ProcessorClass::new(cluster, 1);
     let mut table = CostTable::new(graph.operators().len(), ["A", "s", "G"].map(class));
-    for processor in table.processors() {
-        (0..table.operators()).for_each(|operator| table.set_time(processor, operator, Nanoseconds(10)));
+    for processor in table.class_ids() {
+        table.operator_ids().for_each(|operator| table.set_time(processor, operator, Nanoseconds(10)));
     }
     let [a, s, g] = ["A", "s", "G"].map(|label| table.find(&class(label)).unwrap());
     for (to, hundredths) in [(s, to_s), (g, to_g)] {
@@ -78,7 +80,7 @@ fn stages_add_up_what_they_occupy_of_a_link() {
     let order = graph.order();
     let evaluated = |last: Vec<Processor>| -> Evaluation {
         let of = |place: usize, processors: Vec<Processor>| Stage {
-            replicas: processors.into_iter().map(|own| Replica::single(own, vec![order[place]])).collect(),
+            replicas: processors.into_iter().map(|processor| Replica::single(processor, vec![order[place]])).collect(),
         };
         let single = |cluster: &str, core| vec![Processor::new(cluster, [core])];
         let stages = vec![of(0, single("A", 0)), of(1, single("s", 2)), of(2, single("A", 1)), of(3, last)];
@@ -94,29 +96,47 @@ fn stages_add_up_what_they_occupy_of_a_link() {
     assert_eq!(two.period, Nanoseconds(109));
 }
 
-/// Replicas of a stage wait for each other where they take unlike times and share a link: then what they promise is to be simulated.
+/// Two replicas of 100 ns, of which the one occupies the link for 100 and the other for 60: of the 160 that both would
+/// need in 100 ns, they get 100. Were all frames the other's, the link would let one pass every 60.
+#[test]
+fn replicas_whose_link_carries_no_more_wait_and_another_order_might_pass_more() {
+    let (replica_times, links) = (vec![Nanoseconds(100); 2], vec![vec![link("s", 100)], vec![link("s", 60)]]);
+    let period = shared_period(&replica_times, &links);
+    assert_eq!(period, Nanoseconds(80));
+    let stages = vec![StageEvaluation { replica_times, link_uses: links, period }];
+    let (links, board_links) = (Vec::new(), Vec::new());
+    let evaluation = Evaluation { stages, host_links: links, board_links, period, latency: Nanoseconds(100) };
+    assert!(evaluation.shares_board_links());
+    assert_eq!(evaluation.least_period(), Nanoseconds(60));
+}
+
+/// Replicas of a stage wait for each other where they take unlike times and share a link: then what they promise is to
+/// be simulated.
 #[test]
 fn unlike_replicas_wait_for_links_that_both_take_frames_over() {
     let graph = chain_of(2, 25);
-    let (before, own) = graph.order().split_at(1);
+    let (before, after) = graph.order().split_at(1);
     let [single, other, pair] =
         [&[1][..], &[4], &[2, 3]].map(|cores: &[u32]| Processor::new("s", cores.iter().copied()));
     let (sender, accelerator) = (Processor::new("A", [0]), Processor::accelerator("G"));
     let mut table = CostTable::new(2, [&sender, &single, &pair, &accelerator].map(Processor::class));
-    for (processor, time) in table.processors().zip([90, 100, 60, 70]) {
-        (0..2).for_each(|operator| table.set_time(processor, operator, Nanoseconds(time)));
+    for (processor, time) in table.class_ids().zip([90, 100, 60, 70]) {
+        table.operator_ids().for_each(|operator| table.set_time(processor, operator, Nanoseconds(time)));
     }
-    let [a, s, _, g] = [0, 1, 2, 3].map(|place| table.processors().nth(place).unwrap());
+    let [a, s, _, g] = [0, 1, 2, 3].map(|place| table.class_ids().nth(place).unwrap());
     for to in [s, g] {
         table.set_link(a, to, LinkCost { hand_over: HandOver::FREE, occupied_seconds_per_byte: 1e-10 });
     }
 
     let shares = |replicas: [&Processor; 2]| {
         let stage = |processors: &[&Processor], operators: &[OperatorId]| Stage {
-            replicas: processors.iter().map(|&own| Replica::single(own.clone(), operators.to_vec())).collect(),
+            replicas: processors
+                .iter()
+                .map(|&processor| Replica::single(processor.clone(), operators.to_vec()))
+                .collect(),
         };
         let first = Processor::new("A", [9]);
-        let schedule = Schedule { stages: vec![stage(&[&first], before), stage(&replicas, own)] };
+        let schedule = Schedule { stages: vec![stage(&[&first], before), stage(&replicas, after)] };
         schedule.evaluate(&graph, &table).unwrap().shares_board_links()
     };
     assert!(shares([&single, &pair]) && shares([&pair, &single]));

@@ -2,8 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-use millstream_board::Provenance;
-use millstream_board::{Board, Processor};
+use millstream_board::{Accelerator, Board, Processor, Provenance};
 use millstream_cost::{CostTable, HandOver, Nanoseconds, TransferModel};
 use millstream_graph::Graph;
 use millstream_schedule::{
@@ -28,7 +27,7 @@ fn table(graph: &Graph) -> CostTable {
         Some(time / class.count as u64)
     });
     connect(&mut table, TransferModel { latency_seconds: 5e-9, seconds_per_byte: 1e-11, ..TransferModel::default() });
-    for processor in table.processors() {
+    for processor in table.class_ids() {
         table.set_hand_over(processor, HandOver { seconds: 5e-9, seconds_per_byte: 1e-11 });
     }
     table
@@ -75,7 +74,8 @@ fn branches_on_two_processors_of_one_stage() {
     let schedule = Schedule { stages: vec![stage(vec![replica])] };
     schedule.validate(&graph, &board()).unwrap();
     assert_eq!(schedule.to_string(), "B1+B1");
-    // stem 0-10; left 10-20; right starts when a has crossed (16) and ends at 26; its result crosses until 32; join until 42.
+    // stem 0-10; left 10-20; right starts when a has crossed (16) and ends at 26; its result crosses until 32; join
+    // until 42.
     assert_eq!(schedule.evaluate(&graph, &table(&graph)).unwrap().period, Nanoseconds(42));
 }
 
@@ -138,7 +138,8 @@ fn impossible_schedules_are_refused() {
     }
 }
 
-/// Right beside what left made and what both read, and join beside what it reads: three values at once in each of two replicas.
+/// Right beside what left made and what both read, and join beside what it reads: three values at once in each of two
+/// replicas.
 #[test]
 fn what_does_not_fit_into_the_memory_is_refused() {
     let graph = diamond();
@@ -170,13 +171,10 @@ fn what_does_not_fit_into_the_memory_is_refused() {
     assert_eq!(Schedule { stages }.memory_bytes(&kept, &board()), 300 + 300);
 
     // On a GPU with memory of its own, they are there and not in the memory of the board.
-    let with = |own: u64| {
-        let text = format!(
-            r#"{{"format": "millstream-board", "version": 1, "name": "small", "memory": {{"bytes_per_second": 1e9, "bytes": 1}},
-            "clusters": [{{"label": "B", "capacity": 1024, "cores": [{{"id": 0}}]}}],
-            "accelerators": [{{"label": "G", "kind": "gpu", "memory_bytes": {own}}}]}}"#
-        );
-        Board::from_json(&text).unwrap()
+    let small = millstream_test_support::board("B1+G !1");
+    let with = |memory_bytes: u64| {
+        let gpu = Accelerator { memory_bytes: Some(memory_bytes), ..small.accelerators()[0].clone() };
+        small.with_accelerators(vec![gpu]).unwrap()
     };
     let operators = graph.order().to_vec();
     let held = held_bytes(&graph, &operators);
@@ -244,7 +242,10 @@ fn a_document_survives_a_round_trip_and_knows_what_it_is_for() {
     let mut gone = document.clone();
     gone.stages[0].replicas[0].assignments[0].processor = Processor::accelerator("N");
     let message = gone.resolve(&graph, "d1", &board()).unwrap_err().to_string();
-    assert!(message.contains("no cluster or accelerator 'N'") && message.contains("schedule again"), "{message}");
+    assert!(
+        message.contains("no cluster or accelerator 'N'") && message.contains("make a schedule for this board"),
+        "{message}"
+    );
 
     gone.board.engines = [("B".to_owned(), "xnnpack".parse().unwrap())].into();
     let message = gone.resolve(&graph, "d1", &board()).unwrap_err().to_string();

@@ -34,17 +34,18 @@ fn board() -> Board {
     millstream_test_support::board("B2+G")
 }
 
-/// Every operator takes 1000 ns on a core and 400 on the GPU; moving to the GPU takes 100 ns and 1 per byte, back nothing.
+/// Every operator takes 1000 ns on a core and 400 on the GPU; moving to the GPU takes 100 ns and 1 per byte, back
+/// nothing.
 fn table(graph: &Graph) -> CostTable {
     let mut table = uniform_table(graph, &board(), [1000, 400]);
     let [core, gpu] = ["B1", "G1"].map(|name| {
-        table.processors().find(|processor| table.classes()[processor.index()].to_string() == name).unwrap()
+        table.class_ids().find(|processor| table.classes()[processor.index()].to_string() == name).unwrap()
     });
     let model = TransferModel { latency_seconds: 1e-7, seconds_per_byte: 1e-9, ..TransferModel::default() };
     table.set_transfer(core, gpu, model);
     for id in graph.operator_ids() {
         let part = PartCost { fixed_fraction: 0.5, wave: 4, apart: Nanoseconds(50) };
-        table.set_part(gpu, id.index(), part);
+        table.set_part(gpu, id, part);
     }
     table
 }
@@ -70,8 +71,8 @@ fn parts_take_their_shares_and_followers_stay_with_them() {
     let schedule = shared(&graph, &["a", "relu", "b", "sum"], &["a", "relu"], &["a", "relu"], [6, 2]);
     schedule.validate(&graph, &board()).unwrap();
     assert_eq!(schedule.to_string(), "B1+G1");
-    // The core makes 6 of 8 channels of both: 750 + 750. The GPU's 2 are one wave of two: 50 + 400 * (0.5 + 0.5 / 2), and 300
-    // more for the activation, which needs nothing of the core's. Then b needs both parts.
+    // The core makes 6 of 8 channels of both: 750 + 750. The GPU's 2 are one wave of two: 50 + 400 * (0.5 + 0.5 / 2),
+    // and 300 more for the activation, which needs nothing of the core's. Then b needs both parts.
     let evaluation = schedule.evaluate(&graph, &table).unwrap();
     assert_eq!(evaluation.latency, Nanoseconds(1500 + 1000 + 1000));
     let replica = &schedule.stages[0].replicas[0];
@@ -79,7 +80,8 @@ fn parts_take_their_shares_and_followers_stay_with_them() {
     // With all of it but two channels on the GPU, the core waits: 50 + 400 + 400 against 500.
     let schedule = shared(&graph, &["a", "relu", "b", "sum"], &["a", "relu"], &["a", "relu"], [2, 6]);
     assert_eq!(schedule.evaluate(&graph, &table).unwrap().latency, Nanoseconds(850 + 2000));
-    // A part that reads what the core made waits for the transfer of 32 bytes: done after 132 + 350, before the core is after 500.
+    // A part that reads what the core made waits for the transfer of 32 bytes: done after 132 + 350, before the core is
+    // after 500.
     let schedule = shared(&graph, &["a", "relu", "b", "sum"], &["b"], &["b"], [4, 4]);
     schedule.validate(&graph, &board()).unwrap();
     assert_eq!(schedule.evaluate(&graph, &table).unwrap().latency, Nanoseconds(2000 + 500 + 1000));
@@ -89,7 +91,7 @@ fn parts_take_their_shares_and_followers_stay_with_them() {
 fn transfers_of_parts_are_as_large_as_the_parts() {
     let graph = graph();
     let mut table = table(&graph);
-    let [core, gpu] = [0, 2].map(|index| table.processors().nth(index).unwrap());
+    let [core, gpu] = [0, 2].map(|index| table.class_ids().nth(index).unwrap());
     let model =
         TransferModel { seconds_per_byte: 1e-8, blocks: Some(BlockedEnd::Receiver), ..TransferModel::default() };
     table.set_transfer(gpu, core, model);
@@ -103,7 +105,7 @@ fn transfers_of_parts_are_as_large_as_the_parts() {
 fn tasks_with_other_shares_are_those_of_a_new_replica() {
     let graph = graph();
     let mut table = table(&graph);
-    let pairs: Vec<_> = table.processors().flat_map(|from| table.processors().map(move |to| (from, to))).collect();
+    let pairs: Vec<_> = table.class_ids().flat_map(|from| table.class_ids().map(move |to| (from, to))).collect();
     let model =
         TransferModel { seconds_per_byte: 1e-8, blocks: Some(BlockedEnd::Receiver), ..TransferModel::default() };
     pairs.into_iter().for_each(|(from, to)| table.set_transfer(from, to, model));
@@ -170,6 +172,25 @@ fn splits_that_can_not_be_executed_say_why() {
     let mut wrong = shared(&graph, &all, &["a"], &["a"], [4, 4]);
     wrong.stages[0].replicas[0].splits[0].shares.push(0);
     assert!(matches!(wrong.validate(&graph, &board()), Err(ScheduleError::Split { .. })));
+}
+
+/// Of three processors, two make four channels each.
+#[test]
+fn who_makes_nothing_of_an_operator_does_not_list_it() {
+    let graph = graph();
+    let with = |gpu: &[&str]| {
+        let assignment = |processor, names: &[&str]| Assignment { processor, operators: ids(&graph, names) };
+        let assignments = vec![
+            assignment(Processor::new("B", [0]), &["a", "relu", "b"]),
+            assignment(Processor::new("B", [1]), &["a"]),
+            assignment(Processor::accelerator("G"), gpu),
+        ];
+        let split = OperatorSplit { operators: ids(&graph, &["a"]), along: Along::Channels, shares: vec![4, 4, 0] };
+        Schedule { stages: vec![Stage { replicas: vec![Replica { assignments, splits: vec![split] }] }] }
+    };
+    with(&["sum"]).validate(&graph, &board()).unwrap();
+    let error = with(&["a", "sum"]).validate(&graph, &board()).unwrap_err().to_string();
+    assert!(error.contains("makes nothing of it but lists it"), "{error}");
 }
 
 #[test]

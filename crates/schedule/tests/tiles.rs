@@ -17,7 +17,7 @@ fn graph() -> Graph {
     let values = names.map(|name| builder.value(name, Some(DataType::F32), Some(Shape::from([1, 1, 8, 1]))).unwrap());
     builder.input(values[0]);
     let around = || Locality::Windows(vec![Window { span: 3, stride: 1, padding: 1 }; 2]);
-    let localities = [Locality::SamePlace { mixed: Vec::new() }, around(), around(), Locality::Global];
+    let localities = [Locality::SamePosition { mixed: Vec::new() }, around(), around(), Locality::Global];
     for (index, locality) in localities.into_iter().enumerate() {
         let operator = NewOperator::new(names[index + 1], "Any", OperatorKind::Opaque).locality(locality);
         builder.operator(operator.reads([values[index]]).makes([values[index + 1]])).unwrap();
@@ -30,15 +30,15 @@ fn board() -> Board {
     millstream_test_support::board("B1+s1:512")
 }
 
-/// Every operator takes 1000 ns on B and 2000 on s; a byte takes 10 ns between them. A tile takes 10 ns to start, 80 ns for reading all rows
-/// and 40 for writing them.
+/// Every operator takes 1000 ns on B and 2000 on s; a byte takes 10 ns between them. A tile takes 10 ns to start, 80 ns
+/// for reading all rows and 40 for writing them.
 fn table(graph: &Graph) -> CostTable {
     let mut table = uniform_table(graph, &board(), [1000, 2000]);
-    let processors: Vec<_> = table.processors().collect();
+    let processors: Vec<_> = table.class_ids().collect();
     for &processor in &processors {
         for id in graph.operator_ids() {
             let [start, read, write] = [10, 80, 40].map(Nanoseconds);
-            table.set_rows(processor, id.index(), RowCost { fixed_fraction: 0.0, start, read, write });
+            table.set_rows(processor, id, RowCost { fixed_fraction: 0.0, start, read, write });
         }
     }
     let model = TransferModel { seconds_per_byte: 1e-8, ..TransferModel::default() };
@@ -66,10 +66,12 @@ fn tiles_take_their_rows_and_halos() {
     let table = table(&graph);
     let schedule = tiled(&graph, &["a", "b"], [6, 2]);
     schedule.validate(&graph, &board()).unwrap();
-    // B makes 7 rows of a (875 + 10 + 70) and 6 of b (750 + 30) after p. s waits for 4 of the 8 rows of p (160), makes 3 of a (750 + 10 + 30)
-    // and 2 of b (500 + 10), and has these at B 80 later: after 2540. B is done with its own after 2735.
+    // B makes 7 rows of a (875 + 10 + 70) and 6 of b (750 + 30) after p. s waits for 4 of the 8 rows of p (160), makes
+    // 3 of a (750 + 10 + 30) and 2 of b (500 + 10), and has these at B 80 later: after 2540. B is done with its own
+    // after 2735.
     assert_eq!(schedule.evaluate(&graph, &table).unwrap().latency, Nanoseconds(2735 + 1000));
-    // The other way round: s waits 320 for all 8 rows, makes 7 of a (1750 + 10 + 70) and 6 of b (1500 + 30), and these are at B after 240 more.
+    // The other way round: s waits 320 for all 8 rows, makes 7 of a (1750 + 10 + 70) and 6 of b (1500 + 30), and these
+    // are at B after 240 more.
     let schedule = tiled(&graph, &["a", "b"], [2, 6]);
     assert_eq!(schedule.evaluate(&graph, &table).unwrap().latency, Nanoseconds(1000 + 320 + 1830 + 1530 + 240 + 1000));
     // A single operator: 4 rows each. s waits for 5 rows (200), 1000 + 10 + 40 + 20, and 160 back.
@@ -77,8 +79,8 @@ fn tiles_take_their_rows_and_halos() {
     assert_eq!(schedule.evaluate(&graph, &table).unwrap().latency, Nanoseconds(1000 + 200 + 1070 + 160 + 2000));
 }
 
-/// Two operators that are divided one after the other, and not together: a part of the second takes from each part of the first only the rows
-/// that it needs.
+/// Two operators that are divided one after the other, and not together: a part of the second takes from each part of
+/// the first only the rows that it needs.
 #[test]
 fn tiles_take_from_tiles_only_what_they_need() {
     let graph = graph();
@@ -90,12 +92,13 @@ fn tiles_take_from_tiles_only_what_they_need() {
     let b = ids(&graph, &["b"])[0];
     let tasks = schedule.stages[0].replicas[0].tasks(&graph);
     let read = |on: usize| -> Vec<(usize, u64)> {
-        let own = tasks.iter().find(|task| task.operator == b && task.processor.index() == on).unwrap();
-        own.inputs.iter().map(|input| (tasks[input.maker.index()].processor.index(), input.bytes)).collect()
+        let task = tasks.iter().find(|task| task.operator == b && task.processor.index() == on).unwrap();
+        task.inputs.iter().map(|input| (tasks[input.maker.index()].processor.index(), input.bytes)).collect()
     };
     // A row has 4 bytes; each part needs 5 rows, of which the other one makes one.
     assert_eq!((read(0), read(1)), (vec![(0, 16), (1, 4)], vec![(0, 4), (1, 16)]));
-    // s is done with its rows of a after 1000 + 200 + 1070, and with those of b 1070 later, which are at B after 160 more.
+    // s is done with its rows of a after 1000 + 200 + 1070, and with those of b 1070 later, which are at B after 160
+    // more.
     let latency = schedule.evaluate(&graph, &table(&graph)).unwrap().latency;
     assert_eq!(latency, Nanoseconds(2270 + 1070 + 160 + 1000));
 }
@@ -161,9 +164,9 @@ fn processors_without_tiles_do_not_support_them() {
     let graph = graph();
     let known = table(&graph);
     let mut table = CostTable::new(graph.operators().len(), board().processor_classes());
-    for processor in known.processors() {
+    for processor in known.class_ids() {
         for id in graph.operator_ids() {
-            table.set_time(processor, id.index(), Nanoseconds(1000));
+            table.set_time(processor, id, Nanoseconds(1000));
         }
     }
     assert!(tiled(&graph, &["a", "b"], [6, 2]).evaluate(&graph, &table).is_err());

@@ -11,7 +11,7 @@ fn main() {
     divan::main();
 }
 
-/// The same with everybody short of memory bandwidth, so that speeds change with every event.
+/// 200 frames with all processors short of memory bandwidth, so that speeds change with every event.
 #[divan::bench]
 fn operators_that_share_the_memory(bencher: divan::Bencher<'_, '_>) {
     let Case { model, schedule, table } = Case::new();
@@ -61,8 +61,10 @@ impl Case {
         };
         let stages = operators.chunks(operators.len().div_ceil(4)).enumerate().map(stage).collect();
         let mut table = CostTable::new(operators.len(), [Processor::new("B", [0]).class()]);
-        for processor in table.processors() {
-            (0..operators.len()).for_each(|index| table.set_time(processor, index, Nanoseconds(1000 + index as u64)));
+        for processor in table.class_ids() {
+            for (operator, nanoseconds) in table.operator_ids().zip(1000..) {
+                table.set_time(processor, operator, Nanoseconds(nanoseconds));
+            }
         }
         Self { schedule: Schedule { stages }, model, table }
     }

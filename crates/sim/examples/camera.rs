@@ -1,5 +1,5 @@
-//! Frames of a camera through a pipeline of two stages: while it keeps up, frames take no longer than the stages; beyond that, they
-//! wait in queues.
+//! Frames of a camera through a pipeline of two stages: while it keeps up, frames take no longer than the stages;
+//! beyond that, they wait in queues.
 
 use std::error::Error;
 use std::io::Write;
@@ -23,8 +23,8 @@ pub(crate) fn show(output: &mut dyn Write) -> Result<(), Box<dyn Error>> {
     };
     let schedule = Schedule { stages: vec![stage("B", 4, front), stage("s", 0, back)] };
     let mut table = CostTable::new(graph.operators().len(), schedule.processors().map(|processor| processor.class()));
-    for processor in table.processors() {
-        (0..table.operators()).for_each(|operator| table.set_time(processor, operator, Nanoseconds(500_000)));
+    for processor in table.class_ids() {
+        table.operator_ids().for_each(|operator| table.set_time(processor, operator, Nanoseconds(500_000)));
     }
 
     let evaluation = schedule.evaluate(graph, &table)?;
@@ -35,7 +35,7 @@ pub(crate) fn show(output: &mut dyn Write) -> Result<(), Box<dyn Error>> {
         let simulated = simulate_streams(&[camera], &Conditions::default())?;
         let [simulation] = simulated.as_slice() else { return Err("one stream gives one result".into()) };
         // From a frame's arrival to its result.
-        let waits = simulation.frames.iter().zip(0..).map(|((_, end), frame)| end.0 - frame * 1_000_000_000 / hertz);
+        let waits = simulation.frames.iter().zip(0..).map(|(times, frame)| times.end.0 - frame * 1_000_000_000 / hertz);
         let worst = Nanoseconds(waits.max().unwrap_or_default());
         let passed = 1.0 / simulation.period_seconds();
         writeln!(output, "{hertz} frames/s: {passed:.1} come out, each at most {worst} after it arrived")?;

@@ -1,3 +1,5 @@
+//! Why something could not be simulated.
+
 use millstream_schedule::ScheduleError;
 use thiserror::Error;
 
@@ -8,25 +10,25 @@ pub enum SimulationError {
     /// A schedule can't be evaluated.
     #[error(transparent)]
     Schedule(#[from] ScheduleError),
-    /// Temperatures follow from power.
+    /// A temperature can't be simulated without the power of its cluster.
     #[error(
         "the power of cluster '{cluster}' is not known, so its temperature can't be simulated; give the board file its power and the voltages of its operating points"
     )]
     UnknownPower {
-        /// The cluster.
+        /// Label of the cluster.
         cluster: String,
     },
     /// A condition that makes no sense.
     #[error("{what} is {value}: it must be {expected}")]
     Condition {
-        /// Which one.
+        /// The condition, in words.
         what: String,
-        /// What it is.
+        /// Its value.
         value: f64,
-        /// What it should be.
+        /// What it should be, in words.
         expected: &'static str,
     },
-    /// The caller ended it.
+    /// The caller ended the simulation.
     #[error("the simulation was ended")]
     Cancelled,
 }

@@ -39,12 +39,13 @@ fn graph(edges: &[(usize, usize)]) -> Graph {
 fn table(times: &[u64], transfers: &[u64], ends: &[Option<BlockedEnd>]) -> CostTable {
     let classes = CLUSTERS.map(|cluster| ProcessorClass::new(cluster, 1));
     let mut table = CostTable::new(OPERATORS, classes);
-    for processor in table.processors() {
-        for operator in 0..OPERATORS {
-            table.set_time(processor, operator, Nanoseconds(times[processor.index() * OPERATORS + operator]));
+    for processor in table.class_ids() {
+        for operator in table.operator_ids() {
+            let time = times[processor.index() * OPERATORS + operator.index()];
+            table.set_time(processor, operator, Nanoseconds(time));
         }
         table.set_hand_over(processor, HandOver { seconds: 7e-9, seconds_per_byte: 1e-9 });
-        for other in table.processors() {
+        for other in table.class_ids() {
             let latency_seconds = transfers[processor.index() * 3 + other.index()] as f64 * 1e-9;
             let blocks = ends.get(processor.index() * 3 + other.index()).copied().flatten();
             let model = TransferModel { latency_seconds, seconds_per_byte: 1e-9, blocks, ..TransferModel::default() };
@@ -56,7 +57,7 @@ fn table(times: &[u64], transfers: &[u64], ends: &[Option<BlockedEnd>]) -> CostT
 
 /// A link that takes so many nanoseconds, and five for each byte, in which it carries nothing else.
 fn set_link(table: &mut CostTable, pair: usize, nanoseconds: Option<u64>) {
-    let [from, to] = [pair / 3, pair % 3].map(|index| table.processors().nth(index).unwrap());
+    let [from, to] = [pair / 3, pair % 3].map(|index| table.class_ids().nth(index).unwrap());
     let hand_over = |nanoseconds| HandOver { seconds: nanoseconds as f64 * 1e-9, seconds_per_byte: 5e-9 };
     if let Some(nanoseconds) = nanoseconds {
         table.set_link(from, to, LinkCost { hand_over: hand_over(nanoseconds), occupied_seconds_per_byte: 5e-9 });
@@ -71,9 +72,10 @@ fn schedule(graph: &Graph, cuts: [usize; 2], places: &[usize]) -> Schedule {
     let stage = |range: &[usize]| {
         let operators: Vec<OperatorId> = graph.order()[range[0]..range[1]].to_vec();
         let assignments = CLUSTERS.iter().enumerate().filter_map(|(place, cluster)| {
-            let own: Vec<OperatorId> = operators.iter().copied().filter(|id| places[id.index()] == place).collect();
+            let operators: Vec<OperatorId> =
+                operators.iter().copied().filter(|id| places[id.index()] == place).collect();
             core += 1;
-            (!own.is_empty()).then(|| Assignment { processor: Processor::new(*cluster, [core]), operators: own })
+            (!operators.is_empty()).then(|| Assignment { processor: Processor::new(*cluster, [core]), operators })
         });
         Stage { replicas: vec![Replica::new(assignments.collect())] }
     };
@@ -104,11 +106,11 @@ proptest! {
         prop_assert_eq!(alone.worst_latency(), expected.latency);
         let many = simulate(&schedule, &graph, &table, &settings).unwrap();
 
-        // What stages wait for each other before the same link depends on when they do: the link carries all frames in any case.
+        // What stages wait for each other before a link depends on when they do; the link carries all frames in any case.
         let may_wait = expected.shares_board_links();
         let waits = many.period_seconds() - expected.period.seconds();
         prop_assert!(may_wait || waits.abs() < 1e-15, "{} {}", many.period_seconds(), expected.period);
-        let last = many.frames.iter().map(|(_, end)| end.0).max();
+        let last = many.frames.iter().map(|frame| frame.end.0).max();
         prop_assert!(last >= Some(41 * expected.board_link_period().0), "{last:?} {expected:?}");
         // Processors work as long as evaluation says, and so cost as much energy.
         for (index, (stage, busy)) in schedule.stages.iter().zip(&many.busy).enumerate() {
@@ -119,7 +121,7 @@ proptest! {
         let energy = schedule.energy(&graph, &table).unwrap();
         prop_assert_eq!(energy, None, "nobody knows the power of these processors");
         let mut powered = table.clone();
-        for processor in table.processors() {
+        for processor in table.class_ids() {
             let idle_watts = 0.5 * (1 + processor.index()) as f64;
             let power = ProcessorPower { active_watts: 4.0 * idle_watts, idle_watts, origin: PowerOrigin::BoardFile };
             powered.set_power(processor, power);
@@ -130,7 +132,7 @@ proptest! {
         let many = simulate(&schedule, &graph, &powered, &settings).unwrap();
         let simulated = many.joules_per_frame(&schedule, &powered).unwrap();
         // Filling and draining cost idle power on top: at most the latency once, for all processors.
-        let idle: f64 = schedule.processors().filter_map(|own| powered.power(powered.find(&own.class())?)).map(|own| own.idle_watts).sum();
+        let idle: f64 = schedule.processors().filter_map(|processor| powered.power(powered.find(&processor.class())?)).map(|processor| processor.idle_watts).sum();
         let most = if may_wait { f64::INFINITY } else { joules + idle * expected.latency.seconds() / 41.0 };
         prop_assert!(simulated >= joules * (1.0 - 1e-9) && simulated <= most * (1.0 + 1e-9), "{joules} {simulated} {most}");
         // Every operator of every frame once, and no processor does two things at a time.
@@ -158,14 +160,19 @@ fn uneven_replicas_reach_the_sum_of_their_rates() {
     let table = table(&times, &[0; 9], &[]);
     let schedule = replicated(&graph);
     let expected = schedule.evaluate(&graph, &table).unwrap();
-    let found =
+    let simulation =
         simulate(&schedule, &graph, &table, &SimulationSettings { frames: 2000, ..SimulationSettings::default() })
             .unwrap();
-    assert!((found.period_seconds() / expected.period.seconds() - 1.0).abs() < 0.01, "{}", found.period_seconds());
-    assert_eq!(found.worst_latency(), expected.latency);
+    assert!(
+        (simulation.period_seconds() / expected.period.seconds() - 1.0).abs() < 0.01,
+        "{}",
+        simulation.period_seconds()
+    );
+    assert_eq!(simulation.worst_latency(), expected.latency);
 }
 
-/// A stage of four equal replicas behind a link takes frames as often as the link carries them, and others beside it are not held up.
+/// A stage of four equal replicas behind a link takes frames as often as the link carries them, and others beside it
+/// are not held up.
 #[test]
 fn replicas_behind_a_link_share_it() {
     let graph = graph(&(1..OPERATORS).map(|index| (index - 1, index)).collect::<Vec<_>>());
@@ -184,11 +191,13 @@ fn replicas_behind_a_link_share_it() {
         let rounded = Nanoseconds(period.round() as u64);
         assert_eq!((expected.stages[1].period, expected.latency), (rounded, Nanoseconds(latency)));
         let settings = SimulationSettings { frames: 4000, ..SimulationSettings::default() };
-        let found = simulate(schedule, &graph, &table, &settings).unwrap().period_seconds() * 1e9;
-        assert!((found / period - 1.0).abs() < 0.005, "{found} {period}");
+        let simulated = simulate(schedule, &graph, &table, &settings).unwrap().period_seconds() * 1e9;
+        assert!((simulated / period - 1.0).abs() < 0.005, "{simulated} {period}");
     };
-    // The value of 4 bytes occupies the link for 20 ns. A replica takes 7 + 4 for taking over, 10 + 20 for the way and 44 for its
-    // operators: two of them take a frame every 42.5 ns, five every 17 ns, of which the link carries one every 20 ns.
+
+    // The value of 4 bytes occupies the link for 20 ns. A replica takes 7 + 4 for taking over, 10 + 20 for the way and
+    // 44 for its operators: two of them take a frame every 42.5 ns, five every 17 ns, of which the link carries one
+    // every 20 ns.
     let many = |count: u32| (1..=count).map(|core| replica("s", core)).collect::<Vec<_>>();
     check(&schedule(many(2)), 42.5, 4 + 85);
     check(&schedule(many(5)), 20.0, 4 + 85);
@@ -198,7 +207,8 @@ fn replicas_behind_a_link_share_it() {
     check(&schedule(mixed), 1.0 / (1.0 / 20.0 + 1.0 / 55.0), 4 + 85);
 }
 
-/// What goes to one stage does not wait for what goes to another, nor what goes to one cluster for what goes to another.
+/// What goes to one stage does not wait for what goes to another, nor what goes to one cluster for what goes to
+/// another.
 #[test]
 fn stages_and_clusters_do_not_wait_for_each_others_links() {
     let graph = graph(&(1..OPERATORS).map(|index| (index - 1, index)).collect::<Vec<_>>());
@@ -212,7 +222,8 @@ fn stages_and_clusters_do_not_wait_for_each_others_links() {
     let stages = |stages: Vec<Vec<Replica>>| Schedule {
         stages: stages.into_iter().map(|replicas| Stage { replicas }).collect(),
     };
-    // The links carry 20 and 60 bytes of a frame in 100 and 300 ns, and are what both stages wait for most of their time.
+    // The links carry 20 and 60 bytes of a frame in 100 and 300 ns, and are what both stages wait for most of their
+    // time.
     let chain = stages(vec![
         vec![replica("B", 0, 0..5)],
         vec![replica("s", 1, 5..10), replica("s", 2, 5..10)],
@@ -225,14 +236,15 @@ fn stages_and_clusters_do_not_wait_for_each_others_links() {
     for schedule in [chain, beside] {
         let expected = schedule.evaluate(&graph, &table).unwrap().period.seconds();
         let settings = SimulationSettings { frames: 4000, ..SimulationSettings::default() };
-        let found = simulate(&schedule, &graph, &table, &settings).unwrap().period_seconds();
-        assert!((found / expected - 1.0).abs() < 0.01, "{schedule}: {found} {expected}");
+        let simulated = simulate(&schedule, &graph, &table, &settings).unwrap().period_seconds();
+        assert!((simulated / expected - 1.0).abs() < 0.01, "{schedule}: {simulated} {expected}");
     }
 }
 
-/// Two stages take their frames over the same link, from B to s: 20 and 140 ns of their 150. By hand: if the second stage takes a frame at 0,
-/// it has the link until 20, and again from 150 to 170; the last stage gets its first frame at 151, and has the link from 170 to 310, until
-/// which the second stage waits from 300 on. From then on one has the link right after the other, so that a frame passes every 160 ns.
+/// Two stages take their frames over the same link, from B to s: 20 and 140 ns of their 150. By hand: if the second
+/// stage takes a frame at 0, it has the link until 20, and again from 150 to 170; the last stage gets its first frame
+/// at 151, and has the link from 170 to 310, until which the second stage waits from 300 on. From then on one has the
+/// link right after the other, so that a frame passes every 160 ns.
 #[test]
 fn stages_wait_for_each_other_before_the_same_link() {
     let graph = graph(&(1..OPERATORS).map(|index| (index - 1, index)).collect::<Vec<_>>());
@@ -242,7 +254,7 @@ fn stages_wait_for_each_other_before_the_same_link() {
         .into_iter()
         .for_each(|(place, time)| times[place] = time);
     let mut table = table(&times, &[0; 9], &[]);
-    table.processors().for_each(|own| table.set_hand_over(own, HandOver::FREE));
+    table.class_ids().for_each(|processor| table.set_hand_over(processor, HandOver::FREE));
     set_link(&mut table, 2, Some(0));
     let stage = |cluster: &str, core: u32, range: std::ops::Range<usize>| Stage {
         replicas: vec![Replica::single(Processor::new(cluster, [core]), graph.order()[range].to_vec())],
@@ -258,7 +270,7 @@ fn stages_wait_for_each_other_before_the_same_link() {
     let many =
         simulate(&schedule, &graph, &table, &SimulationSettings { frames: 400, ..SimulationSettings::default() })
             .unwrap();
-    let ends: Vec<u64> = many.frames.iter().map(|(_, end)| end.0).collect();
+    let ends: Vec<u64> = many.frames.iter().map(|frame| frame.end.0).collect();
     assert_eq!(ends[0], 1 + 320, "the first frame waits as the second one comes before it at the link");
     // Nobody comes before the last frame.
     assert!(ends[..399].windows(2).all(|pair| pair[1] - pair[0] == 160), "{ends:?}");
@@ -285,7 +297,7 @@ fn noise_slows_a_pipeline_down_and_is_the_same_for_the_same_seed() {
     assert!(periods.windows(2).all(|pair| pair[0] > 1.001 * pair[1]), "{periods:?}");
     assert_eq!(noisy(1), noisy(1));
     assert_ne!(noisy(1).frames, noisy(2).frames);
-    assert!(noisy(1).frames.iter().all(|(start, end)| start < end));
+    assert!(noisy(1).frames.iter().all(|frame| frame.start < frame.end));
 }
 
 #[test]

@@ -1,4 +1,5 @@
-//! Simulation and analytic evaluation agree on every board, for every network, and for schedules that nobody would choose.
+//! Simulation and analytic evaluation agree on every board, for every network, and for schedules that nobody would
+//! choose.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -15,7 +16,8 @@ use rand_chacha::ChaCha8Rng;
 fn boards() -> Vec<Board> {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/boards");
     let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
-    let mut files: Vec<_> = files.filter(|path| path.extension().is_some_and(|own| own == "json")).collect();
+    let mut files: Vec<_> =
+        files.filter(|path| path.extension().is_some_and(|extension| extension == "json")).collect();
     files.sort();
     files.iter().map(|path| Board::from_json(&std::fs::read_to_string(path).unwrap()).unwrap()).collect()
 }
@@ -24,17 +26,17 @@ fn boards() -> Vec<Board> {
 fn table(board: &Board, graph: &Graph, random: &mut ChaCha8Rng) -> CostTable {
     let mut table = CostTable::new(graph.operators().len(), board.processor_classes());
     let ends = [None, Some(BlockedEnd::Sender), Some(BlockedEnd::Receiver)];
-    for processor in table.processors() {
+    for processor in table.class_ids() {
         let class = table.classes()[processor.index()].clone();
         let speed = board.cluster(&class.cluster).map_or(2048, |cluster| cluster.capacity) as f64 * class.count as f64;
         for id in graph.operator_ids() {
             let work = graph.operator(id).work;
             let seconds = (work.macs as f64 + work.bytes() as f64) / (speed * 1e6) * random.random_range(0.5..2.0);
-            table.set_time(processor, id.index(), Nanoseconds::from_seconds(seconds));
+            table.set_time(processor, id, Nanoseconds::from_seconds(seconds));
         }
         let (seconds, seconds_per_byte) = (random.random_range(0.0..1e-5), random.random_range(0.0..1e-9));
         table.set_hand_over(processor, HandOver { seconds, seconds_per_byte });
-        for other in table.processors() {
+        for other in table.class_ids() {
             let latency_seconds = random.random_range(0.0..1e-5);
             let blocks = *ends.choose(random).unwrap();
             table.set_transfer(processor, other, TransferModel { latency_seconds, blocks, ..TransferModel::default() });
@@ -43,7 +45,8 @@ fn table(board: &Board, graph: &Graph, random: &mut ChaCha8Rng) -> CostTable {
     table
 }
 
-/// What a schedule may place apart: the single operators, or the blocks where integers must stay with what makes and reads them.
+/// What a schedule may place apart: the single operators, or the blocks where integers must stay with what makes and
+/// reads them.
 fn parts(graph: &Graph) -> Vec<Vec<OperatorId>> {
     let is_quantised = graph.operators().iter().any(|operator| operator.op_type.contains("Quantize"));
     if is_quantised {
@@ -61,7 +64,7 @@ fn schedule(board: &Board, graph: &Graph, random: &mut ChaCha8Rng) -> Schedule {
     };
     let parts = parts(graph);
     let mut processors: Vec<Processor> = board.clusters().iter().flat_map(of_cluster).collect();
-    processors.extend(board.accelerators().iter().map(|own| Processor::accelerator(own.label.clone())));
+    processors.extend(board.accelerators().iter().map(|accelerator| Processor::accelerator(accelerator.label.clone())));
     processors.shuffle(random);
     let stages = random.random_range(1..=processors.len().min(4));
     let mut cuts: Vec<usize> = (1..stages).map(|_| random.random_range(1..parts.len())).collect();
@@ -71,15 +74,17 @@ fn schedule(board: &Board, graph: &Graph, random: &mut ChaCha8Rng) -> Schedule {
     let mut rest = processors.into_iter();
     let most = rest.len() / (cuts.len() - 1);
     let stage = |range: &[usize]| {
-        let own: Vec<Processor> = rest.by_ref().take(random.random_range(1..=most.min(4))).collect();
+        let processors: Vec<Processor> = rest.by_ref().take(random.random_range(1..=most.min(4))).collect();
         let parts = &parts[range[0]..range[1]];
-        let places: Vec<usize> = parts.iter().map(|_| random.random_range(0..own.len())).collect();
+        let places: Vec<usize> = parts.iter().map(|_| random.random_range(0..processors.len())).collect();
         let of = |place: usize| -> Vec<OperatorId> {
-            parts.iter().zip(&places).filter(|(_, own)| **own == place).flat_map(|(part, _)| part.clone()).collect()
+            parts.iter().zip(&places).filter(|(_, on)| **on == place).flat_map(|(part, _)| part.clone()).collect()
         };
         let assignments =
-            own.into_iter().enumerate().map(|(place, processor)| Assignment { processor, operators: of(place) });
-        Stage { replicas: vec![Replica::new(assignments.filter(|own| !own.operators.is_empty()).collect())] }
+            processors.into_iter().enumerate().map(|(place, processor)| Assignment { processor, operators: of(place) });
+        Stage {
+            replicas: vec![Replica::new(assignments.filter(|assignment| !assignment.operators.is_empty()).collect())],
+        }
     };
     Schedule { stages: cuts.windows(2).map(stage).collect() }
 }

@@ -26,8 +26,8 @@ fn graph() -> Graph {
 fn table(has_power: bool) -> CostTable {
     let classes = ["B", "s"].map(|cluster| ProcessorClass::new(cluster, 1));
     let mut table = CostTable::new(OPERATORS, classes);
-    for processor in table.processors() {
-        (0..OPERATORS).for_each(|operator| table.set_time(processor, operator, Nanoseconds(MILLISECOND)));
+    for processor in table.class_ids() {
+        table.operator_ids().for_each(|operator| table.set_time(processor, operator, Nanoseconds(MILLISECOND)));
         if has_power {
             let power = ProcessorPower { active_watts: 4.0, idle_watts: 0.5, origin: PowerOrigin::BoardFile };
             table.set_power(processor, power);
@@ -79,20 +79,21 @@ fn conditions_that_hold_nobody_up_change_nothing() {
     assert!(ample[0].speeds.is_empty());
 }
 
-/// Two replicas that wait for a slower stage: the frame that waits longest goes on first, however many frames there are.
+/// Two replicas that wait for a slower stage: the frame that waits longest goes on first, however many frames there
+/// are.
 #[test]
 fn no_replica_waits_for_ever() {
     let (graph, mut table) = (graph(), table(false));
     let slow = table.find(&ProcessorClass::new("s", 1)).unwrap();
-    (0..OPERATORS).for_each(|operator| table.set_time(slow, operator, Nanoseconds(3 * MILLISECOND)));
+    table.operator_ids().for_each(|operator| table.set_time(slow, operator, Nanoseconds(3 * MILLISECOND)));
     let schedule = schedule(&graph, &[&[("B", 0), ("B", 1)], &[("s", 2)]]);
     let slowest = schedule.evaluate(&graph, &table).unwrap().period.0;
     for frames_in_flight in [None, Some(9)] {
         let stream = SimulatedNetwork { frames_in_flight, ..SimulatedNetwork::new(&schedule, &graph, &table, 200) };
         let simulation = simulate_streams(&[stream], &Conditions::default()).unwrap().remove(0);
-        assert!(simulation.frames.windows(2).all(|pair| pair[0].1 <= pair[1].1), "frames leave in their order");
+        assert!(simulation.frames.windows(2).all(|pair| pair[0].end <= pair[1].end), "frames leave in their order");
         // At the most a frame waits for all others, and for its own stages.
-        let longest = simulation.frames.iter().map(|(from, to)| to.0 - from.0).max().unwrap();
+        let longest = simulation.frames.iter().map(|frame| frame.end.0 - frame.start.0).max().unwrap();
         let most = frames_in_flight.unwrap_or_else(|| schedule.frames_in_flight()) as u64;
         assert!(longest <= (most + 1) * slowest, "{longest} with {most} frames in flight");
     }
@@ -131,7 +132,7 @@ fn streams_on_cores_of_their_own_do_not_notice_each_other_and_others_take_turns(
     for simulation in &shared {
         assert!((period_milliseconds(simulation) - 20.0).abs() < 1.1, "{}", period_milliseconds(simulation));
     }
-    let end = shared.iter().flat_map(|own| &own.frames).map(|frame| frame.1).max().unwrap();
+    let end = shared.iter().flat_map(|simulation| &simulation.frames).map(|frame| frame.end).max().unwrap();
     assert_eq!(end, Nanoseconds(2 * 40 * 10 * MILLISECOND), "the core never rests");
 }
 
@@ -216,17 +217,17 @@ fn a_slower_clock_lengthens_what_is_left() {
         keeps_spans: true,
         ..Conditions::default()
     };
-    let found =
+    let simulation =
         simulate_streams(&[SimulatedNetwork::new(&schedule, &graph, &table, 3)], &conditions).unwrap().remove(0);
     let expected = 15 * MILLISECOND + MILLISECOND / 2 + MILLISECOND + 14 * 2 * MILLISECOND;
-    assert_eq!(found.frames[2].1, Nanoseconds(expected));
-    assert_eq!(found.spans.len(), 3 * OPERATORS);
-    let longest = found.spans.iter().map(|span| span.end - span.start).max().unwrap();
+    assert_eq!(simulation.frames[2].end, Nanoseconds(expected));
+    assert_eq!(simulation.spans.len(), 3 * OPERATORS);
+    let longest = simulation.spans.iter().map(|span| span.end - span.start).max().unwrap();
     assert_eq!(longest, Nanoseconds(2 * MILLISECOND));
     // Half the clock at the same voltage: half the power for twice the time.
-    let joules = found.active_joules[0][0][0];
+    let joules = simulation.active_joules[0][0][0];
     assert!((joules - 3.5 * 0.030).abs() < 1e-9, "{joules}");
-    assert_eq!(found.speeds.len(), 1);
+    assert_eq!(simulation.speeds.len(), 1);
 }
 
 #[test]
@@ -244,14 +245,14 @@ fn a_hot_cluster_is_throttled() {
     let cluster = ClusterThermal { cluster: "B".into(), thermal, operating_points: points.to_vec() };
     let conditions = Conditions { thermals: vec![cluster], ..Conditions::default() };
     let stream = SimulatedNetwork::new(&schedule, &graph, &table, 800);
-    let found = simulate_streams(&[stream], &conditions).unwrap().remove(0);
+    let simulation = simulate_streams(&[stream], &conditions).unwrap().remove(0);
     // 4 watts would end at 105 degrees.
-    assert!(!found.speeds.is_empty());
-    assert!(found.speeds.iter().all(|(_, cluster, factor)| cluster == "B" && (0.6..=1.0).contains(factor)));
-    let early = found.frames[30].1 - found.frames[20].1;
+    assert!(!simulation.speeds.is_empty());
+    assert!(simulation.speeds.iter().all(|change| change.label == "B" && (0.6..=1.0).contains(&change.factor)));
+    let early = simulation.frames[30].end - simulation.frames[20].end;
     assert_eq!(early, Nanoseconds(10 * 5 * MILLISECOND), "cold at first");
-    assert!(period_milliseconds(&found) > 5.2, "{}", period_milliseconds(&found));
-    assert_eq!(found.frames.len(), 800);
+    assert!(period_milliseconds(&simulation) > 5.2, "{}", period_milliseconds(&simulation));
+    assert_eq!(simulation.frames.len(), 800);
     let unknown = self::table(false);
     let error = simulate_streams(&[SimulatedNetwork::new(&schedule, &graph, &unknown, 5)], &conditions).unwrap_err();
     assert!(matches!(&error, SimulationError::UnknownPower { cluster } if cluster == "B"), "{error}");
@@ -265,10 +266,10 @@ fn what_a_lost_core_worked_on_goes_to_the_other_replica() {
     let back = DisturbanceKind::Restored(Unit::Core(CoreId(2)));
     let conditions =
         Conditions { disturbances: vec![at(52 * MILLISECOND, lost), at(SECOND, back)], ..Conditions::default() };
-    let found =
+    let simulation =
         simulate_streams(&[SimulatedNetwork::new(&schedule, &graph, &table, 400)], &conditions).unwrap().remove(0);
-    assert_eq!((found.frames.len(), found.unfinished), (400, 0));
-    let busy = found.busy[0].iter().map(|replica| replica[0]).collect::<Vec<_>>();
+    assert_eq!((simulation.frames.len(), simulation.unfinished), (400, 0));
+    let busy = simulation.busy[0].iter().map(|replica| replica[0]).collect::<Vec<_>>();
     assert!(busy[1] < busy[0] && busy[1] > Nanoseconds(SECOND / 4), "it works again later: {busy:?}");
 }
 
@@ -283,10 +284,10 @@ fn without_a_replica_the_rest_waits_or_takes_the_fallback() {
     assert_eq!(stalled.frames.len() + stalled.unfinished, 60);
     assert!(stalled.unfinished > 30 && stalled.frames.len() > 10, "{}", stalled.unfinished);
     let stream = SimulatedNetwork { fallback: Some(&schedules[1]), ..stream };
-    let found = simulate_streams(&[stream], &conditions).unwrap().remove(0);
-    assert_eq!((found.frames.len(), found.unfinished), (60, 0));
-    assert_eq!(found.fell_back, Some(Nanoseconds(100 * MILLISECOND)));
-    assert_eq!(period_milliseconds(&found), 10.0, "one core at the end");
+    let simulation = simulate_streams(&[stream], &conditions).unwrap().remove(0);
+    assert_eq!((simulation.frames.len(), simulation.unfinished), (60, 0));
+    assert_eq!(simulation.fell_back, Some(Nanoseconds(100 * MILLISECOND)));
+    assert_eq!(period_milliseconds(&simulation), 10.0, "one core at the end");
 }
 
 #[test]
@@ -304,7 +305,8 @@ fn the_same_seed_gives_the_same_events() {
     assert!(error.to_string().contains("bandwidth"), "{error}");
 }
 
-/// What has no meaning is refused before anything happens, and so are frames that would arrive when nobody lives to see it.
+/// What has no meaning is refused before anything happens, and so are frames that would arrive when nobody lives to see
+/// it.
 #[test]
 fn conditions_without_a_meaning_are_refused() {
     let (graph, table) = (graph(), table(true));

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use millstream_board::{Processor, ProcessorClass};
-use millstream_cost::{CostTable, HostCrossing, Nanoseconds, PowerOrigin, ProcessorPower};
+use millstream_cost::{CostTable, HostCrossing, LaneId, Nanoseconds, PowerOrigin, ProcessorPower};
 use millstream_graph::{DataType, Graph, GraphBuilder, NewOperator, OperatorKind, Shape};
 use millstream_schedule::{Replica, Schedule, ScheduleError, Stage};
 use millstream_sim::{
@@ -31,15 +31,15 @@ fn graph(sizes: &[usize]) -> Graph {
 /// Hosts of two cores, on which the operators take these times, with links between all of them.
 fn table(times: &[u64], way: &HostCrossing, is_half_duplex: bool) -> CostTable {
     let mut table = CostTable::new(times.len(), [ProcessorClass::new("B", 1), ProcessorClass::new("B", 2)]);
-    for processor in table.processors() {
-        for (operator, &time) in times.iter().enumerate() {
+    for processor in table.class_ids() {
+        for (operator, &time) in table.operator_ids().zip(times) {
             table.set_time(processor, operator, Nanoseconds(time));
         }
         let power = ProcessorPower { active_watts: 3.0, idle_watts: 1.0, origin: PowerOrigin::BoardFile };
         table.set_power(processor, power);
     }
     let mut ways = Vec::new();
-    for (channel, (from, to)) in HOSTS.iter().flat_map(|from| HOSTS.iter().map(move |to| (from, to))).enumerate() {
+    for (lane, (from, to)) in HOSTS.iter().flat_map(|from| HOSTS.iter().map(move |to| (from, to))).enumerate() {
         let [low, high] = if from < to { [from, to] } else { [to, from] };
         let pair =
             HOSTS.iter().position(|host| host == low).unwrap() + HOSTS.iter().position(|host| host == high).unwrap();
@@ -47,7 +47,7 @@ fn table(times: &[u64], way: &HostCrossing, is_half_duplex: bool) -> CostTable {
             from: (*from).to_owned(),
             to: (*to).to_owned(),
             link: format!("{low}-{high}"),
-            channel: if is_half_duplex { pair } else { channel },
+            lane: LaneId::new(if is_half_duplex { pair } else { lane }),
             ..way.clone()
         });
     }
@@ -59,7 +59,7 @@ fn way(latency: f64, per_byte: f64, sending: f64, receiving: f64) -> HostCrossin
         from: String::new(),
         to: String::new(),
         link: String::new(),
-        channel: 0,
+        lane: LaneId::new(0),
         latency_seconds: latency * 1e-9,
         seconds_per_byte: per_byte * 1e-9,
         sending_seconds_per_byte: sending * 1e-9,
@@ -81,7 +81,8 @@ fn schedule(graph: &Graph, hosts: &[usize]) -> Schedule {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
-    /// Links that carry a frame at a time, whichever stage or link is the slowest, and however long frames are under way.
+    /// Links that carry a frame at a time, whichever stage or link is the slowest, and however long frames are under
+    /// way.
     #[test]
     fn the_simulation_shows_what_evaluation_says(
         (sizes, times, hosts) in (1_usize..6).prop_flat_map(|count| (
@@ -105,11 +106,12 @@ proptest! {
         prop_assert_eq!((simulation.frames.len(), simulation.unfinished), (2000, 0));
         let expected = evaluation.period.seconds();
         let crossings = hosts.windows(2).filter(|pair| pair[0] != pair[1]).count();
-        // Where frames use a link twice, they come in turns that need not be of equal length: a frame or two more or less of 750.
-        let tolerance = if evaluation.links.len() < crossings { 0.01 } else { 1e-6 };
-        let found = simulation.period_seconds();
-        prop_assert!((found / expected - 1.0).abs() < tolerance, "{found} {expected}");
-        prop_assert_eq!(evaluation.links.is_empty(), crossings == 0);
+        // Where frames use a link twice, they come in turns that need not be of equal length: a frame or two more or
+        // less of 750.
+        let tolerance = if evaluation.host_links.len() < crossings { 0.01 } else { 1e-6 };
+        let simulated = simulation.period_seconds();
+        prop_assert!((simulated / expected - 1.0).abs() < tolerance, "{simulated} {expected}");
+        prop_assert_eq!(evaluation.host_links.is_empty(), crossings == 0);
 
         // Sending and receiving are work as well.
         let energy = schedule.energy(&graph, &table).unwrap().unwrap();
@@ -140,10 +142,10 @@ fn a_link_that_slows_down_holds_up_everything_from_then_on() {
     let simulation = simulate_streams(&[stream], &conditions).unwrap().pop().unwrap();
     // A frame every 100 ns, and 500 when the link carries 50 bytes in 500 ns.
     assert!((simulation.period_seconds() - 500e-9).abs() < 1e-12, "{}", simulation.period_seconds());
-    let early = simulation.frames.iter().filter(|(_, end)| end.0 <= 10_000).count();
+    let early = simulation.frames.iter().filter(|frame| frame.end.0 <= 10_000).count();
     assert!((95..=100).contains(&early), "{early}");
     // Ends come in order.
-    assert!(simulation.frames.windows(2).all(|pair| pair[0].1 < pair[1].1));
+    assert!(simulation.frames.windows(2).all(|pair| pair[0].end < pair[1].end));
     let none = Conditions {
         disturbances: vec![at(0, DisturbanceKind::Link { link: "a-b".to_owned(), factor: 0.0 })],
         ..Conditions::default()
@@ -202,7 +204,7 @@ fn frames_on_a_link_are_done_again_when_its_end_is_lost() {
     let conditions = Conditions { disturbances: vec![lost], ..Conditions::default() };
     let saved = simulate_streams(&[stream], &conditions).unwrap().pop().unwrap();
     assert_eq!((saved.unfinished, saved.frames.len(), saved.fell_back), (0, 400, Some(Nanoseconds(20_000))));
-    let on_their_way = saved.frames.iter().filter(|(start, end)| start.0 < 20_000 && end.0 > 20_000).count();
+    let on_their_way = saved.frames.iter().filter(|frame| frame.start.0 < 20_000 && frame.end.0 > 20_000).count();
     assert!(on_their_way > 90, "{on_their_way}");
 }
 
@@ -219,7 +221,7 @@ fn noise_on_links_is_the_same_for_the_same_seed_and_no_frame_overtakes_another()
     let simulation = run(7);
     assert_eq!(simulation, run(7));
     assert_ne!(simulation.frames, run(8).frames);
-    assert!(simulation.frames.windows(2).all(|pair| pair[0].1 <= pair[1].1));
+    assert!(simulation.frames.windows(2).all(|pair| pair[0].end <= pair[1].end));
 }
 
 #[test]

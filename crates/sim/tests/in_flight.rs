@@ -13,8 +13,8 @@ use millstream_test_support::chain;
 fn ground() -> (Graph, CostTable) {
     let graph = chain(2);
     let mut table = CostTable::new(2, ["B", "s"].map(|cluster| ProcessorClass::new(cluster, 1)));
-    for (processor, time) in table.processors().collect::<Vec<_>>().into_iter().zip([100, 300]) {
-        (0..2).for_each(|operator| table.set_time(processor, operator, Nanoseconds(time)));
+    for (processor, time) in table.class_ids().collect::<Vec<_>>().into_iter().zip([100, 300]) {
+        table.operator_ids().for_each(|operator| table.set_time(processor, operator, Nanoseconds(time)));
     }
     (graph, table)
 }
@@ -40,22 +40,22 @@ fn with_core_lost(stream: SimulatedNetwork<'_>, core: u32, at: u64) -> Simulatio
 /// The most frames at once that had begun after a moment and were not through.
 fn most_at_once(simulation: &Simulation, after: u64) -> usize {
     let begun = |frame: usize| {
-        let own = simulation.spans.iter().filter(|span| span.frame == frame && span.start.0 >= after);
-        own.map(|span| span.start.0).min()
+        let spans = simulation.spans.iter().filter(|span| span.frame == frame && span.start.0 >= after);
+        spans.map(|span| span.start.0).min()
     };
     let times: Vec<(u64, u64)> = simulation
         .frames
         .iter()
         .enumerate()
-        .filter(|(_, (_, end))| end.0 > after)
-        .filter_map(|(frame, (_, end))| Some((begun(frame)?, end.0)))
+        .filter(|(_, times)| times.end.0 > after)
+        .filter_map(|(frame, times)| Some((begun(frame)?, times.end.0)))
         .collect();
     let at = |moment: u64| times.iter().filter(|(begun, end)| *begun <= moment && moment < *end).count();
     times.iter().map(|&(begun, _)| at(begun)).max().unwrap_or_default()
 }
 
-/// Seven frames are in flight behind three replicas. Those that start anew on two cores are three at once, as on any two stages of one replica each,
-/// and go in their order.
+/// Seven frames are in flight behind three replicas. Those that start anew on two cores are three at once, as on any
+/// two stages of one replica each, and go in their order.
 #[test]
 fn a_schedule_to_fall_back_on_has_as_many_frames_in_flight_as_it_has_by_itself() {
     let (graph, table) = ground();
@@ -67,7 +67,7 @@ fn a_schedule_to_fall_back_on_has_as_many_frames_in_flight_as_it_has_by_itself()
     assert_eq!((simulation.unfinished, simulation.fell_back), (0, Some(Nanoseconds(4_050))));
     assert_eq!(most_at_once(&simulation, 0), 7);
     assert_eq!(most_at_once(&simulation, 4_050), 3);
-    assert!(simulation.frames.windows(2).all(|pair| pair[0].1 < pair[1].1), "in their order");
+    assert!(simulation.frames.windows(2).all(|pair| pair[0].end < pair[1].end), "in their order");
 
     let fewer = with_core_lost(SimulatedNetwork { frames_in_flight: Some(2), ..stream }, 3, 4_050);
     assert_eq!((most_at_once(&fewer, 0), most_at_once(&fewer, 4_050)), (2, 2));
@@ -81,6 +81,6 @@ fn a_lost_frame_is_next() {
     let stream = SimulatedNetwork { frames_in_flight: Some(8), ..SimulatedNetwork::new(&schedule, &graph, &table, 30) };
     // Frame 3 came to core 2 at 500 and frame 4 to core 1 at 700; 5, 6 and more wait.
     let simulation = with_core_lost(stream, 2, 750);
-    let ends: Vec<u64> = simulation.frames.iter().map(|(_, end)| end.0).collect();
+    let ends: Vec<u64> = simulation.frames.iter().map(|frame| frame.end.0).collect();
     assert_eq!(ends[..6], [400, 500, 700, 1300, 1000, 1600]);
 }

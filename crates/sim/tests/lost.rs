@@ -1,4 +1,5 @@
-//! Replicas are lost and come back while they compute, fetch and send: every frame still goes through once, by the rules.
+//! Replicas are lost and come back while they compute, fetch and send: every frame still goes through once, by the
+//! rules.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -41,9 +42,11 @@ fn graph(edges: &[Edge]) -> Graph {
 /// Times of the operators on B and on m, and what moving a value takes between the two.
 fn table(times: &[u64], transfers: &[u64; 2], ends: &[Option<BlockedEnd>; 2]) -> CostTable {
     let mut table = CostTable::new(OPERATORS, ["B", "m"].map(|cluster| ProcessorClass::new(cluster, 1)));
-    let processors: Vec<_> = table.processors().collect();
-    for (&processor, own) in processors.iter().zip(times.chunks(OPERATORS)) {
-        own.iter().enumerate().for_each(|(operator, &time)| table.set_time(processor, operator, Nanoseconds(time)));
+    let processors: Vec<_> = table.class_ids().collect();
+    for (&processor, times) in processors.iter().zip(times.chunks(OPERATORS)) {
+        for (operator, &time) in table.operator_ids().zip(times) {
+            table.set_time(processor, operator, Nanoseconds(time));
+        }
     }
     for (from, to) in [(0, 1), (1, 0)] {
         let latency_seconds = transfers[from] as f64 * 1e-9;
@@ -86,9 +89,9 @@ fn check_processors<'a>(spans: impl Iterator<Item = &'a OperatorSpan>, places: &
     for span in spans {
         of.entry((span.replica, places[span.operator.index()])).or_default().push((span.start, span.end));
     }
-    for mut own in of.into_values() {
-        own.sort_unstable();
-        assert!(own.windows(2).all(|pair| pair[0].1 <= pair[1].0), "{own:?}");
+    for mut spans in of.into_values() {
+        spans.sort_unstable();
+        assert!(spans.windows(2).all(|pair| pair[0].1 <= pair[1].0), "{spans:?}");
     }
 }
 
@@ -129,12 +132,12 @@ proptest! {
             ..Conditions::default()
         };
         let stream = SimulatedNetwork::new(&schedule, &graph, &table, FRAMES);
-        let found = simulate_streams(&vec![stream; if has_rival { 2 } else { 1 }], &conditions).unwrap();
-        for own in &found {
-            prop_assert_eq!((own.frames.len(), own.unfinished), (FRAMES, 0));
-            check_frames(&own.spans, &edges, &places, &transfers);
+        let simulations = simulate_streams(&vec![stream; if has_rival { 2 } else { 1 }], &conditions).unwrap();
+        for simulation in &simulations {
+            prop_assert_eq!((simulation.frames.len(), simulation.unfinished), (FRAMES, 0));
+            check_frames(&simulation.spans, &edges, &places, &transfers);
         }
-        check_processors(found.iter().flat_map(|own| &own.spans), &places);
+        check_processors(simulations.iter().flat_map(|simulation| &simulation.spans), &places);
     }
 }
 
@@ -147,8 +150,8 @@ fn networks_on_one_core_take_turns() {
     let schedule = Schedule { stages: vec![Stage { replicas: vec![single] }] };
     let conditions = Conditions { keeps_spans: true, ..Conditions::default() };
     let stream = SimulatedNetwork::new(&schedule, &graph, &table, 3);
-    let found = simulate_streams(&[stream, stream], &conditions).unwrap();
-    let starts = |own: usize| found[own].spans.iter().map(|span| span.start.0).collect::<Vec<_>>();
+    let simulations = simulate_streams(&[stream, stream], &conditions).unwrap();
+    let starts = |stream: usize| simulations[stream].spans.iter().map(|span| span.start.0).collect::<Vec<_>>();
     let every_other = |first: u64| (0..3 * OPERATORS as u64).map(|place| first + 20 * place).collect::<Vec<_>>();
     assert_eq!((starts(0), starts(1)), (every_other(0), every_other(10)));
 }
@@ -164,11 +167,12 @@ fn what_is_lost_no_longer_works() {
         let lost = Disturbance { at: Nanoseconds(950), kind: DisturbanceKind::Lost(Unit::Core(CoreId(1))) };
         let conditions = Conditions { disturbances: vec![lost], memory_bytes_per_second, ..Conditions::default() };
         let stream = SimulatedNetwork::new(&schedule, &graph, &table, 10);
-        let found = simulate_streams(&[stream], &conditions).unwrap().remove(0);
-        assert_eq!((found.frames.len(), found.unfinished), (10, 0));
-        // An operator counts when it begins, or as far as it came where speeds can change; the other replica does the other nine frames.
+        let simulation = simulate_streams(&[stream], &conditions).unwrap().remove(0);
+        assert_eq!((simulation.frames.len(), simulation.unfinished), (10, 0));
+        // An operator counts when it begins, or as far as it came where speeds can change; the other replica does the
+        // other nine frames.
         let until = if memory_bytes_per_second.is_some() { 950 } else { 1000 };
-        assert_eq!(found.busy, [[[Nanoseconds(9 * 800)], [Nanoseconds(until)]]]);
+        assert_eq!(simulation.busy, [[[Nanoseconds(9 * 800)], [Nanoseconds(until)]]]);
     }
 }
 
@@ -176,10 +180,11 @@ fn what_is_lost_no_longer_works() {
 #[test]
 fn who_waited_for_a_core_of_a_lost_team_goes_on_at_once() {
     let costs = |graph: &Graph, times: &[[u64; 2]]| {
-        let mut table = CostTable::new(graph.operators().len(), ["B", "m"].map(|own| ProcessorClass::new(own, 1)));
-        let processors: Vec<_> = table.processors().collect();
-        for (operator, own) in times.iter().enumerate() {
-            processors.iter().zip(own).for_each(|(&on, &time)| table.set_time(on, operator, Nanoseconds(time)));
+        let mut table =
+            CostTable::new(graph.operators().len(), ["B", "m"].map(|cluster| ProcessorClass::new(cluster, 1)));
+        let processors: Vec<_> = table.class_ids().collect();
+        for (operator, times) in table.operator_ids().zip(times) {
+            processors.iter().zip(times).for_each(|(&on, &time)| table.set_time(on, operator, Nanoseconds(time)));
         }
         table
     };
@@ -200,6 +205,6 @@ fn who_waited_for_a_core_of_a_lost_team_goes_on_at_once() {
     let lost = DisturbanceKind::Lost(Unit::Core(CoreId(4)));
     let disturbances = vec![Disturbance { at: Nanoseconds(500), kind: lost }];
     let simulations = simulate_streams(&streams, &Conditions { disturbances, ..Conditions::default() }).unwrap();
-    let ends: Vec<u64> = simulations[1].frames.iter().map(|(_, end)| end.0).collect();
+    let ends: Vec<u64> = simulations[1].frames.iter().map(|frame| frame.end.0).collect();
     assert_eq!((simulations[0].unfinished, ends), (1, vec![510, 520, 530]));
 }

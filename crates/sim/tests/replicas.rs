@@ -1,10 +1,11 @@
-//! Pipelines of replicas that take unlike times pass frames as often as evaluation says, with as many frames in flight as the engine has.
+//! Pipelines of replicas that take unlike times pass frames as often as evaluation says, with as many frames in flight
+//! as the engine has.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use millstream_board::{Processor, ProcessorClass};
 use millstream_cost::{CostTable, Nanoseconds};
-use millstream_graph::Graph;
+use millstream_graph::{Graph, OperatorId};
 use millstream_schedule::{Replica, Schedule, Stage};
 use millstream_sim::{SimulationSettings, simulate};
 use millstream_test_support::chain;
@@ -16,17 +17,17 @@ fn pipeline(stages: &[Vec<u64>]) -> (Graph, CostTable, Schedule) {
     let clusters: usize = stages.iter().map(Vec::len).sum();
     let classes = (0..clusters).map(|cluster| ProcessorClass::new(format!("C{cluster}"), 1));
     let mut table = CostTable::new(stages.len(), classes);
-    let mut processors = table.processors().collect::<Vec<_>>().into_iter().enumerate();
-    let of_stage = |(operator, times): (usize, &Vec<u64>)| {
+    let mut processors = table.class_ids().collect::<Vec<_>>().into_iter().enumerate();
+    let of_stage = |(&operator, times): (&OperatorId, &Vec<u64>)| {
         let replica = |&time: &u64| {
             let (cluster, processor) = processors.next().unwrap();
             table.set_time(processor, operator, Nanoseconds(time));
             let processor = Processor::new(format!("C{cluster}"), [cluster as u32]);
-            Replica::single(processor, vec![graph.order()[operator]])
+            Replica::single(processor, vec![operator])
         };
         Stage { replicas: times.iter().map(replica).collect() }
     };
-    let stages = stages.iter().enumerate().map(of_stage).collect();
+    let stages = graph.order().iter().zip(stages).map(of_stage).collect();
     (graph, table, Schedule { stages })
 }
 
@@ -48,7 +49,8 @@ proptest! {
     }
 }
 
-/// One frame for each replica and one for each hand-over are too few where replicas come to the next stage at uneven times.
+/// One frame for each replica and one for each hand-over are too few where replicas come to the next stage at uneven
+/// times.
 #[test]
 fn unlike_replicas_need_more_frames_between_them() {
     let stages = [vec![4726, 6150, 6150, 6150], vec![2117, 2117]];

@@ -32,20 +32,20 @@ proptest! {
         let classes = clusters.map(|cluster| ProcessorClass::new(cluster, 1));
 
         let mut table = CostTable::new(graph.operators().len(), classes);
-        for from in table.processors() {
+        for from in table.class_ids() {
             for id in graph.operator_ids() {
-                table.set_time(from, id.index(), Nanoseconds(random.random_range(1..100_000)));
+                table.set_time(from, id, Nanoseconds(random.random_range(1..100_000)));
                 let part = PartCost {
                     fixed_fraction: random.random_range(0.0..0.9),
                     wave: random.random_range(1..20),
                     apart: Nanoseconds(random.random_range(0..500)),
                 };
-                table.set_part(from, id.index(), part);
+                table.set_part(from, id, part);
                 let [start, read, write] = [500, 900, 700].map(|most| Nanoseconds(random.random_range(0..most)));
                 let rows = RowCost { fixed_fraction: random.random_range(0.0..0.3), start, read, write };
-                table.set_rows(from, id.index(), rows);
+                table.set_rows(from, id, rows);
             }
-            for to in table.processors() {
+            for to in table.class_ids() {
                 let blocks = [None, Some(BlockedEnd::Sender), Some(BlockedEnd::Receiver)];
                 table.set_transfer(from, to, TransferModel {
                     latency_seconds: random.random_range(0.0..1e-5),
@@ -60,7 +60,7 @@ proptest! {
         let schedule = Schedule { stages: vec![Stage { replicas: vec![replica] }] };
         let evaluation = schedule.evaluate(graph, &table).unwrap();
         let simulation = simulate(&schedule, graph, &table, &SimulationSettings { frames: 3, ..SimulationSettings::default() }).unwrap();
-        let times: Vec<Nanoseconds> = simulation.frames.iter().map(|&(start, end)| Nanoseconds(end.0 - start.0)).collect();
+        let times: Vec<Nanoseconds> = simulation.frames.iter().map(|frame| frame.end - frame.start).collect();
         // A sender that is still busy after the last operator does not hold up the frame.
         prop_assert_eq!(times, vec![evaluation.latency; 3]);
 
@@ -70,7 +70,7 @@ proptest! {
         let conditions = Conditions { memory_bytes_per_second: Some(bytes_per_second), ..Conditions::default() };
         let network = SimulatedNetwork::new(&schedule, graph, &table, 3);
         let simulated = simulate_streams(&[network], &conditions).unwrap().pop().unwrap();
-        let shortest = simulated.frames.iter().map(|&(start, end)| end - start).min().unwrap();
+        let shortest = simulated.frames.iter().map(|frame| frame.end - frame.start).min().unwrap();
         prop_assert!(shortest >= alone && alone >= evaluation.latency, "{shortest} {alone} {}", evaluation.latency);
         if schedule.processors().count() == 1 {
             // The simulation rounds every operator's time up.

@@ -4,7 +4,9 @@
 
 use millstream_board::{Processor, ProcessorClass};
 use millstream_cost::{CostTable, Nanoseconds, PartCost, PowerOrigin, ProcessorPower};
-use millstream_graph::{Along, Convolution, DataType, Graph, GraphBuilder, NewOperator, OperatorKind, Shape, Work};
+use millstream_graph::{
+    Along, Convolution, DataType, Graph, GraphBuilder, NewOperator, OperatorId, OperatorKind, Shape, Work,
+};
 use millstream_schedule::{Assignment, OperatorSplit, Replica, Schedule, Stage};
 use millstream_sim::SteadyState;
 use millstream_test_support::pointwise;
@@ -27,8 +29,8 @@ fn ground(cores: u32) -> (Graph, CostTable, Schedule) {
     let graph = graph();
     assert_eq!(graph.operator(graph.order()[0]).work.bytes(), 4000);
     let mut table = CostTable::new(1, [ProcessorClass::new("B", 1)]);
-    let processor = table.processors().next().unwrap();
-    table.set_time(processor, 0, Nanoseconds(1000));
+    let processor = table.class_ids().next().unwrap();
+    table.set_time(processor, OperatorId::new(0), Nanoseconds(1000));
     let power = ProcessorPower { active_watts: 3.0, idle_watts: 1.0, origin: PowerOrigin::BoardFile };
     table.set_power(processor, power);
     let replica = |core| Replica::single(Processor::new("B", [core]), graph.order().to_vec());
@@ -36,7 +38,8 @@ fn ground(cores: u32) -> (Graph, CostTable, Schedule) {
     (graph, table, schedule)
 }
 
-/// A convolution of four channels that is divided between two processors, of which A makes three at once, and moves 4000 bytes.
+/// A convolution of four channels that is divided between two processors, of which A makes three at once, and moves
+/// 4000 bytes.
 fn divided() -> (Graph, CostTable, Schedule) {
     let mut builder = GraphBuilder::new("divided");
     let shape = |channels| Some(Shape::from([1, channels, 1, 1]));
@@ -51,9 +54,9 @@ fn divided() -> (Graph, CostTable, Schedule) {
     let graph = builder.build().unwrap();
 
     let mut table = CostTable::new(1, ["A", "B"].map(|cluster| ProcessorClass::new(cluster, 1)));
-    for (processor, (time, wave)) in table.processors().zip([(1000, 3), (2000, 1)]) {
-        table.set_time(processor, 0, Nanoseconds(time));
-        table.set_part(processor, 0, PartCost { wave, ..PartCost::default() });
+    for (processor, (time, wave)) in table.class_ids().zip([(1000, 3), (2000, 1)]) {
+        table.set_time(processor, OperatorId::new(0), Nanoseconds(time));
+        table.set_part(processor, OperatorId::new(0), PartCost { wave, ..PartCost::default() });
     }
     let operators = graph.order().to_vec();
     let assignments = [("A", 0), ("B", 1)]
@@ -63,8 +66,8 @@ fn divided() -> (Graph, CostTable, Schedule) {
     (graph, table, Schedule { stages: vec![Stage { replicas: vec![replica] }] })
 }
 
-/// A moves 3000 bytes in 500 ns, B 1000. With 6.5 bytes a nanosecond, A gets 4.5 until B is done, and the last 750 bytes at its own 6. The whole
-/// operator would want no more than 4 on the one and 2 on the other.
+/// A moves 3000 bytes in 500 ns, B 1000. With 6.5 bytes a nanosecond, A gets 4.5 until B is done, and the last 750
+/// bytes at its own 6. The whole operator would want no more than 4 on the one and 2 on the other.
 #[test]
 fn parts_of_operators_move_their_shares() {
     let (graph, table, schedule) = divided();

@@ -10,10 +10,11 @@ const FAST_MEMORY: f64 = 1e18;
 
 /// A board, written as stage configurations are: its parts with `+` between them, as in `B2+s2+G`.
 ///
-/// - `B2` is a cluster `B` of two cores. Its capacity is 1024, and of each cluster behind it half as much, unless a number follows: `s2:300`.
-///   Cores are numbered on from 0; `s2#8` begins with core 8. Engines follow an `@`: `B2@onnxruntime,openvino`.
-/// - `G`, without a count, is an accelerator: `G` a GPU, `N` an NPU, `D` a DSP, `F` an FPGA; any other label says its kind: `H=gpu`.
-///   `F:4` has four processing elements.
+/// - `B2` is a cluster `B` of two cores. Its capacity is 1024, and of each cluster behind it half as much, unless a
+///   number follows: `s2:300`. Cores are numbered on from 0; `s2#8` begins with core 8. Engines follow an `@`:
+///   `B2@onnxruntime,openvino`.
+/// - `G`, without a count, is an accelerator: `G` a GPU, `N` an NPU, `D` a DSP, `F` an FPGA; any other label says its
+///   kind: `H=gpu`. `F:4` has four processing elements.
 /// - `!600` behind everything gives the board a memory of 600 bytes, whose speed holds nothing up.
 ///
 /// The board's name is the text.

@@ -6,8 +6,8 @@ use millstream_graph::{
 
 /// A graph of opaque operators, one a line: `join: left right -> sum`.
 ///
-/// Every value is a vector of so many elements of four bytes each. A value that no operator makes is an input, one that none reads an
-/// output. Operators count the bytes that they read and write, and compute nothing.
+/// Every value is a vector of so many elements of four bytes each. A value that no operator makes is an input, one that
+/// none reads an output. Operators count the bytes that they read and write, and compute nothing.
 ///
 /// # Panics
 /// If a line is something else, or the operators are no graph.

@@ -4,6 +4,7 @@
 
 use millstream_board::{AcceleratorKind, Board};
 use millstream_cost::{Nanoseconds, TransferModel};
+use millstream_graph::OperatorId;
 use millstream_test_support::{board, chain, connect, diamond, graph, table, uniform_table};
 
 fn cores(board: &Board) -> Vec<(String, u32, Vec<u32>)> {
@@ -55,13 +56,13 @@ fn tables_say_what_runs_where() {
         "G" => (operator.name == "o1").then_some(5),
         _ => Some(20 / class.count as u64),
     });
-    let time = |class: usize, operator| table.time(table.processors().nth(class).unwrap(), operator);
+    let time = |class: usize, operator| table.time(table.class_ids().nth(class).unwrap(), OperatorId::new(operator));
     assert_eq!(
         [time(0, 0), time(1, 0), time(2, 0), time(2, 1)],
         [20, 10, 0, 5].map(|time| (time > 0).then_some(Nanoseconds(time)))
     );
     connect(&mut table, TransferModel { latency_seconds: 1e-9, ..TransferModel::default() });
-    let ends: Vec<_> = table.processors().collect();
+    let ends: Vec<_> = table.class_ids().collect();
     assert_eq!(table.transfer(ends[0], ends[2], 100), Nanoseconds(1));
 }
 

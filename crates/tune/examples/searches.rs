@@ -1,4 +1,5 @@
-//! Searches by trials, on a network of nine layers and two kinds of places: how many configurations each has to run, and what it finds.
+//! Searches by trials, on a network of nine layers and two kinds of places: how many configurations each has to run,
+//! and what it finds.
 
 use std::error::Error;
 use std::io::Write;

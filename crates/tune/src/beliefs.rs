@@ -6,9 +6,9 @@ use millstream_cost::Nanoseconds;
 use millstream_pipeline::best_placement;
 
 use crate::log_factors::{LogFactors, Observation};
-use crate::{Configuration, LayerTimes, PlaceId, Space, TimeModel, Trial, TuneError};
+use crate::{Configuration, LayerTimes, PlaceId, Proposal, Score, Space, TimeModel, Trial, TuneError};
 
-/// How wrong the prior may be, and how noisy trials are: standard deviations of logarithms, so that 0.3 is about 30 %.
+/// Uncertainty of the prior and of trials: standard deviations of logarithms, so that 0.3 is about 30 %.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Uncertainty {
     /// Of a layer's time, the same wherever it runs.
@@ -29,8 +29,8 @@ impl Default for Uncertainty {
 /// More places than this are taken together by kind: the search on them one by one would take too long.
 const MOST_SINGLE_PLACES: usize = 8;
 
-/// A [`TimeModel`] of layers on places: each layer and each place is off from the prior by an unknown factor. All trials so far
-/// give the most likely factors; the exact search then runs on the corrected times.
+/// A [`TimeModel`] of layers on places: each layer and each place is off from the prior by an unknown factor. All
+/// trials so far give the most likely factors; our search then runs on the corrected times.
 #[derive(Debug, Clone)]
 pub struct Beliefs {
     space: Space,
@@ -86,7 +86,7 @@ impl TimeModel for Beliefs {
     type Configuration = Configuration;
     type Seen = Trial;
 
-    fn best(&mut self) -> Result<(Configuration, Nanoseconds), TuneError> {
+    fn best(&mut self) -> Result<Proposal<Configuration>, TuneError> {
         let sums: Vec<Vec<f64>> = self
             .groups
             .iter()
@@ -105,21 +105,22 @@ impl TimeModel for Beliefs {
         let (stages, period) = best_placement(self.space.layers(), &counts, time)
             .ok_or(TuneError::Empty { layers: self.space.layers(), places: self.space.places().len() })?;
         let mut next = vec![0; counts.len()];
-        let places = stages.iter().map(|&(_, group)| {
-            next[group] += 1;
-            self.groups[group][next[group] - 1]
+        let places = stages.iter().map(|stage| {
+            next[stage.kind] += 1;
+            self.groups[stage.kind][next[stage.kind] - 1]
         });
         let places = places.collect();
-        let layers = stages.iter().map(|(range, _)| range.len()).collect();
-        Ok((Configuration::assembled(layers, places), Nanoseconds(period)))
+        let layers = stages.iter().map(|stage| stage.layers.len()).collect();
+        Ok(Proposal::Gain(Configuration::assembled(layers, places), Nanoseconds(period).into()))
     }
 
-    fn period(&self, configuration: &Configuration) -> Nanoseconds {
+    /// The period that is expected.
+    fn score(&self, configuration: &Configuration) -> Option<Score> {
         let stages = configuration.ranges().zip(configuration.places());
         let time = |(range, &place): (Range<usize>, &PlaceId)| {
             Nanoseconds::from_seconds(range.map(|layer| self.seconds(place, layer)).sum())
         };
-        stages.map(time).max().unwrap_or_default()
+        Some(stages.map(time).max().unwrap_or_default().into())
     }
 
     fn learn(&mut self, configuration: &Configuration, trial: &Trial) {

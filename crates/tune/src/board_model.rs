@@ -4,17 +4,17 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use millstream_board::{Board, CoreId, Processor, ProcessorClass};
-use millstream_cost::{CostTable, Nanoseconds, ProcessorIndex};
+use millstream_cost::{ClassId, CostTable, DerivedClass, Nanoseconds};
 use millstream_graph::Graph;
 use millstream_partition::Chain;
 use millstream_pipeline::{Objective, Problem, best_period, choose, pareto_front};
 use millstream_schedule::{Entry, Replica, Schedule};
 
 use crate::log_factors::{LogFactors, Observation};
-use crate::{TimeModel, Trial, TuneError};
+use crate::{Proposal, Score, TimeModel, Trial, TuneError};
 
-/// How uncertain the profile is of a block, how uncertain a processor's speed is, and how noisy trials are: standard deviations
-/// of logarithms.
+/// How uncertain the profile is of a block, how uncertain a processor's speed is, and how noisy trials are: standard
+/// deviations of logarithms.
 const BLOCK: f64 = 0.1;
 const PROCESSOR: f64 = 1.0;
 const NOISE: f64 = 0.03;
@@ -25,9 +25,10 @@ const SHARED: f64 = 0.85;
 
 /// A [`TimeModel`] of a profiled network whose configurations are schedules.
 ///
-/// Trials tell how long stages take, and how much of each core others leave ([`Trial::available`]). From both it estimates how many
-/// times slower than in the profile each core is: because something else runs there, because its clock changed, or because
-/// it is hot. The exact search then runs on a board on which slowed cores are clusters of their own.
+/// Trials tell how long stages take, and how much of each core others leave ([`Trial::available`]). From both it
+/// estimates how many times slower than in the profile each core is: because something else runs there, because its
+/// clock changed, or because it is hot. Our search then runs on a board on which slowed cores are clusters of
+/// their own.
 #[derive(Debug, Clone)]
 pub struct BoardModel {
     graph: Arc<Graph>,
@@ -76,7 +77,8 @@ impl BoardModel {
         }
     }
 
-    /// How many times slower than in the profile each core is believed to be; cores that are as they were may be left out.
+    /// How many times slower than in the profile each core is believed to be; cores that are as they were may be left
+    /// out.
     pub fn slowdowns(&self) -> &BTreeMap<CoreId, f64> {
         &self.cores
     }
@@ -98,10 +100,10 @@ impl BoardModel {
         for (block, operators) in self.chain.blocks().iter().enumerate() {
             let factor = self.factors.factor(block);
             for (processor, id) in
-                table.processors().flat_map(|processor| operators.operators.iter().map(move |id| (processor, id)))
+                table.class_ids().flat_map(|processor| operators.operators.iter().map(move |&id| (processor, id)))
             {
-                if let Some(time) = self.table.time(processor, id.index()) {
-                    table.set_time(processor, id.index(), Nanoseconds((time.0 as f64 * factor).round() as u64));
+                if let Some(time) = self.table.time(processor, id) {
+                    table.set_time(processor, id, Nanoseconds((time.0 as f64 * factor).round() as u64));
                 }
             }
         }
@@ -133,7 +135,7 @@ impl BoardModel {
             };
             let Some(from) = from.and_then(|from| table.find(&from)) else { continue };
             let factor = first.and_then(|core| base.get(&core.id)).copied().unwrap_or(1.0);
-            classes.push((class, from, factor));
+            classes.push(DerivedClass { class, like: from, slowdown: factor });
         }
         Ok((board, table.derived(&classes)))
     }
@@ -163,12 +165,12 @@ impl BoardModel {
     }
 
     /// Seconds that the profile expects of each block of a stage, hand-over with the first.
-    fn expected(&self, replica: &Replica, entry: &Entry, processor: ProcessorIndex) -> Option<Vec<(usize, f64)>> {
+    fn expected(&self, replica: &Replica, entry: &Entry, class: ClassId) -> Option<Vec<(usize, f64)>> {
         let operators: Vec<_> = replica.operators().collect();
         let blocks = self.chain.find(&operators)?;
         let mut terms = Vec::with_capacity(blocks.len());
         for block in blocks.indices() {
-            let times = self.chain.blocks()[block].operators.iter().map(|id| self.table.time(processor, id.index()));
+            let times = self.chain.blocks()[block].operators.iter().map(|&id| self.table.time(class, id));
             terms.push((block, times.sum::<Option<Nanoseconds>>()?.seconds()));
         }
         if let Some((_, first)) = terms.first_mut() {
@@ -197,7 +199,8 @@ impl BoardModel {
         }
         for (Processor { cores, .. }, factor) in &self.timed {
             let factor = self.factors.factor(*factor);
-            // A processor waits for its slowest core. Where it is known which cores are shared, the others are not to blame.
+            // A processor waits for its slowest core. Where it is known which cores are shared, the others are not to
+            // blame.
             let to_blame: Vec<CoreId> = cores.iter().copied().filter(|&core| left(core) < SHARED).collect();
             // A single core was timed itself, whoever uses it too.
             if cores.len() == 1 || to_blame.is_empty() {
@@ -212,20 +215,20 @@ fn block_factors(chain: &Chain) -> LogFactors {
     LogFactors::new(vec![BLOCK; chain.blocks().len()], NOISE)
 }
 
-/// A schedule and costs in which every processor is a class of its own, so many times slower than its class in `table` as a function
-/// says.
+/// A schedule and costs in which every processor is a class of its own, so many times slower than its class in `table`
+/// as a function says.
 pub fn with_slowdowns(
     schedule: &Schedule,
     table: &CostTable,
     slowdown: impl Fn(&Processor) -> f64,
 ) -> (Schedule, CostTable) {
-    let mut classes: Vec<(ProcessorClass, ProcessorIndex, f64)> = Vec::new();
+    let mut classes: Vec<DerivedClass> = Vec::new();
     let named = schedule.with_processors(|processor| {
-        let own = Processor { cluster: format!("{}.", classes.len()), ..processor.clone() };
-        if let Some(from) = table.find(&processor.class()) {
-            classes.push((own.class(), from, slowdown(processor)));
+        let unique = Processor { cluster: format!("{}.", classes.len()), ..processor.clone() };
+        if let Some(like) = table.find(&processor.class()) {
+            classes.push(DerivedClass { class: unique.class(), like, slowdown: slowdown(processor) });
         }
-        own
+        unique
     });
     (named, table.derived(&classes))
 }
@@ -234,7 +237,7 @@ impl TimeModel for BoardModel {
     type Configuration = Schedule;
     type Seen = Trial;
 
-    fn best(&mut self) -> Result<(Schedule, Nanoseconds), TuneError> {
+    fn best(&mut self) -> Result<Proposal<Schedule>, TuneError> {
         let (board, table) = self.slowed()?;
         let failed = |error| TuneError::Model(Box::new(error));
         let problem = Problem::new(&self.graph, &self.chain, &board, &table).map_err(failed)?;
@@ -247,15 +250,15 @@ impl TimeModel for BoardModel {
             }
         };
         let schedule = problem.schedule(&plan).with_processors(|processor| self.at_home(processor));
-        Ok((schedule, self.measure(plan.period, plan.latency)))
+        Ok(Proposal::Gain(schedule, self.measure(plan.period, plan.latency).into()))
     }
 
     /// What evaluation says, each processor being as slow as it was seen to be, or as its slowest core.
-    fn period(&self, schedule: &Schedule) -> Nanoseconds {
+    fn score(&self, schedule: &Schedule) -> Option<Score> {
         let table = self.corrected_table();
         let (schedule, costs) = with_slowdowns(schedule, &table, |processor| self.processor_slowdown(processor));
-        let found = schedule.evaluate(&self.graph, &costs);
-        found.map_or(Nanoseconds(u64::MAX), |found| self.measure(found.period, found.latency))
+        let found = schedule.evaluate(&self.graph, &costs).ok()?;
+        Some(self.measure(found.period, found.latency).into())
     }
 
     fn learn(&mut self, schedule: &Schedule, trial: &Trial) {

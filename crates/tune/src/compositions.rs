@@ -1,5 +1,5 @@
-/// All ways to write `layers` as a sum of `stages` positive numbers, in lexicographic order. Calls `visit` for each until it
-/// returns `false`.
+/// All ways to write `layers` as a sum of `stages` positive numbers, in lexicographic order. Calls `visit` for each
+/// until it returns `false`.
 pub(crate) fn for_each_composition(layers: usize, stages: usize, visit: &mut dyn FnMut(&[usize]) -> bool) {
     fn extend(left: usize, stages: usize, parts: &mut Vec<usize>, visit: &mut dyn FnMut(&[usize]) -> bool) -> bool {
         if stages == 1 {

@@ -11,8 +11,8 @@ pub struct Configuration {
 }
 
 impl Configuration {
-    /// Stages of so many layers on these places; `None` unless every stage has layers and a place of its own, and every layer a
-    /// stage.
+    /// Stages of so many layers on these places; `None` unless every stage has layers and a place of its own, and every
+    /// layer a stage.
     pub fn new(space: &Space, layers: Vec<usize>, places: Vec<PlaceId>) -> Option<Self> {
         let mut sorted = places.clone();
         sorted.sort_unstable();
@@ -55,7 +55,8 @@ impl Configuration {
         })
     }
 
-    /// With one layer moved from a stage to another one: each stage between them passes one on. `None` if the stage has only one.
+    /// With one layer moved from a stage to another one: each stage between them passes one on. `None` if the stage has
+    /// only one.
     pub(crate) fn moved(&self, from: usize, to: usize) -> Option<Self> {
         let mut moved = self.clone();
         if from == to || moved.layers[from] <= 1 {

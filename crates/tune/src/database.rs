@@ -80,8 +80,8 @@ impl Database {
         }
     }
 
-    /// With noise: each trial multiplies the times of each stage's layers by normally distributed factors of this standard
-    /// deviation around 1.
+    /// With noise: each trial multiplies the times of each stage's layers by normally distributed factors of this
+    /// standard deviation around 1.
     #[must_use]
     pub fn with_noise(mut self, relative: f64, seed: u64) -> Self {
         self.noise = relative;
@@ -121,7 +121,8 @@ impl Database {
 }
 
 impl Oracle<Configuration> for Database {
-    /// The trial takes as long as the pipeline needs to pass its frames, from the first one's start to the last one's end.
+    /// The trial takes as long as the pipeline needs to pass its frames, from the first one's start to the last one's
+    /// end.
     fn measure(&mut self, configuration: &Configuration) -> Result<Trial, TuneError> {
         let mut stage_times = Vec::with_capacity(configuration.stages());
         let mut layer_times = Vec::new();

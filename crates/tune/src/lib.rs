@@ -1,10 +1,11 @@
 //! Online search: finding a good schedule by running schedules.
 //!
-//! A [`Space`] is a network's layers and the places that stages may run on; a [`Configuration`] says how many layers each stage has and
-//! where it runs; an [`Oracle`] measures configurations: a running engine, a simulation, or a [`Database`]. The published
-//! searches are here under their own names ([`PipeSearch`], [`Shisha`], [`SimulatedAnnealing`], [`HillClimbing`],
-//! [`RandomWalk`], [`Exhaustive`]), all behind [`Tuner`]. [`ModelGuided`] is ours: it searches exactly on a [`TimeModel`] that each trial
-//! corrects, such as [`Beliefs`] or, for schedules on a real board, [`BoardModel`].
+//! A [`Space`] is a network's layers and the places that stages may run on; a [`Configuration`] says how many layers
+//! each stage has and where it runs; an [`Oracle`] measures configurations: a running engine, a simulation, or a
+//! [`Database`]. The published searches are here under their own names ([`PipeSearch`], [`Shisha`],
+//! [`SimulatedAnnealing`], [`HillClimbing`], [`RandomWalk`], [`Exhaustive`]), all behind [`Tuner`]. [`ModelGuided`] is
+//! Millstream's own: it runs the search of `millstream-pipeline` on a [`TimeModel`] that each trial corrects, such as
+//! [`Beliefs`] or, for schedules on a real board, [`BoardModel`].
 //!
 //! ```
 //! use millstream_cost::Nanoseconds;
@@ -13,7 +14,7 @@
 //! let space = Space::new(vec![1, 4, 8, 4, 8, 8, 4], vec![PlaceKind::new("B", 1), PlaceKind::new("s", 2)])?;
 //! let speed = |kind: usize| [1, 3][kind];
 //! let truth = LayerTimes::new(&space, |place, layer| Nanoseconds(1000 * space.weights()[layer] * speed(space.kind(place))));
-//! // Nobody told the model that the small places are three times as slow.
+//! // The model does not know that the small places are three times as slow.
 //! let prior = LayerTimes::new(&space, |_, layer| Nanoseconds(1000 * space.weights()[layer]));
 //! let mut beliefs = Beliefs::new(&space, prior, Uncertainty::default())?;
 //! let guided = ModelGuided::default().tune(&mut beliefs, &mut Database::new(truth.clone()))?;
@@ -23,11 +24,11 @@
 //! # Ok::<(), millstream_tune::TuneError>(())
 //! ```
 //!
-//! Feature `highs` (on by default): exact searches use the solver HiGHS where it helps, as the crate `millstream-pipeline` says. Without
-//! it nothing in C or C++ is compiled.
+//! Feature `highs` (on by default): searches use the solver HiGHS where it helps, as the crate `millstream-pipeline`
+//! says. Without it nothing in C or C++ is compiled.
 //!
-//! Invariants: the same seed gives the same search; every configuration that is measured is valid; nothing here runs anything
-//! itself.
+//! Invariants: the same seed gives the same search; every configuration that is measured is valid; nothing here runs
+//! anything itself.
 
 mod beliefs;
 mod board_model;
@@ -41,6 +42,10 @@ mod model_guided;
 mod neighbours;
 mod oracle;
 mod pipe_search;
+// The search that the page on adding one shows.
+#[cfg(test)]
+#[expect(unreachable_pub, reason = "it is public where the page adds it")]
+mod random_trials;
 mod shisha;
 mod space;
 mod stochastic;
@@ -52,7 +57,7 @@ pub use configuration::Configuration;
 pub use database::{Database, LayerTimes};
 pub use error::TuneError;
 pub use exhaustive::Exhaustive;
-pub use model_guided::{ModelGuided, TimeModel};
+pub use model_guided::{ModelGuided, Proposal, Score, TimeModel};
 pub use neighbours::random_configuration;
 pub use oracle::{Oracle, Trial};
 pub use pipe_search::{PipeSearch, coefficient_of_variation, most_even};

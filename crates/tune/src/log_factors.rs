@@ -3,8 +3,8 @@ use nalgebra::{DMatrix, DVector};
 /// Steps of the Gauss-Newton iteration; it converges quadratically from the last result.
 const STEPS: usize = 4;
 
-/// Unknown factors of which sums of products were observed: the most likely ones, if their logarithms are normally distributed
-/// around zero and so is the noise of observations' logarithms. A regularised least-squares problem.
+/// Unknown factors of which sums of products were observed: the most likely ones, if their logarithms are normally
+/// distributed around zero and so is the noise of observations' logarithms. A regularised least-squares problem.
 #[derive(Debug, Clone)]
 pub(crate) struct LogFactors {
     /// How uncertain each factor is: standard deviation of its logarithm.

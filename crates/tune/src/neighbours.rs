@@ -6,8 +6,8 @@ use rand_chacha::ChaCha8Rng;
 
 use crate::{Configuration, PlaceId, Space};
 
-/// Every configuration that differs by one layer moved to the next stage, two stages' places exchanged, one stage on a free
-/// place, two stages joined, or one divided in the middle.
+/// Every configuration that differs by one layer moved to the next stage, two stages' places exchanged, one stage on a
+/// free place, two stages joined, or one divided in the middle.
 pub(crate) fn neighbours(space: &Space, configuration: &Configuration) -> Vec<Configuration> {
     let stages = configuration.stages();
     let mut found = Vec::new();

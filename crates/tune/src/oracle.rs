@@ -3,7 +3,7 @@ use millstream_cost::Nanoseconds;
 
 use crate::TuneError;
 
-/// What running a configuration for a while showed.
+/// The result of running a configuration for a while.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Trial {
     /// Time of each stage for a frame; one per replica, stage by stage, where stages have several.

@@ -1,4 +1,5 @@
-//! Pipe-Search (paper I): configurations in the order of how evenly they spread the work.
+//! Pipe-Search (Soomro et al., An online guided tuning approach to run CNN pipelines on edge devices, CF 2021):
+//! configurations in the order of how evenly they spread the work.
 
 use std::collections::BinaryHeap;
 
@@ -16,7 +17,8 @@ use crate::{Configuration, Oracle, Space, TuneError, Tuner, Tuning};
 pub struct PipeSearch {
     /// It leaves a number of stages, and ends, after so many trials in a row without an improvement.
     pub alpha: usize,
-    /// The most stages; more are left out where listing their configurations would be impractical ([`PipeSearch::LISTED`]).
+    /// The most stages; more are left out where listing their configurations would be impractical
+    /// ([`PipeSearch::LISTED`]).
     pub most_stages: usize,
     /// What listing a configuration costs: part of the time that the search spends.
     pub preparation: Nanoseconds,
@@ -29,7 +31,8 @@ impl Default for PipeSearch {
     }
 }
 
-/// How unevenly stages of so many layers share the work: standard deviation over mean of their weights (equation 3).
+/// The coefficient of variation of stages of so many layers: standard deviation over mean of their weights (equation
+/// 3).
 pub fn coefficient_of_variation(weights: &[u64], layers: &[usize]) -> f64 {
     let mut start = 0;
     let sums: Vec<f64> = layers
@@ -44,8 +47,8 @@ pub fn coefficient_of_variation(weights: &[u64], layers: &[usize]) -> f64 {
     variance.sqrt() / mean
 }
 
-/// The `most` most even ways to divide the layers into so many stages, the most even first (algorithm 1). Equally even ones are
-/// in lexicographic order.
+/// The `most` most even ways to divide the layers into so many stages, the most even first (algorithm 1). Equally even
+/// ones are in lexicographic order.
 pub fn most_even(weights: &[u64], stages: usize, most: usize) -> Vec<Vec<usize>> {
     let mut sums = vec![0_u128];
     sums.extend(weights.iter().scan(0_u128, |sum, &weight| {

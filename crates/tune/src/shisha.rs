@@ -1,4 +1,5 @@
-//! Shisha (paper II): a seed from static knowledge, then moving layers away from the slowest stage.
+//! Shisha (Soomro et al., Shisha: Online scheduling of CNN pipelines on heterogeneous architectures, 2022): a seed from
+//! static knowledge, then moving layers away from the slowest stage.
 
 use std::fmt;
 use std::str::FromStr;
@@ -11,7 +12,7 @@ use rand_chacha::ChaCha8Rng;
 use crate::tuning::Recorder;
 use crate::{Configuration, Oracle, PlaceId, Space, Trial, TuneError, Tuner, Tuning};
 
-/// How the seed assigns stages to places (section 5.1).
+/// Rules by which the seed assigns stages to places (section 5.1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum SeedAssignment {
     /// The stages with the most layers on the slowest places.
@@ -22,7 +23,7 @@ pub enum SeedAssignment {
     Random,
 }
 
-/// Where layers of the slowest stage go (section 5.2).
+/// Rules by which layers leave the slowest stage (section 5.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Balancing {
     /// To the nearest stage on a faster place.
@@ -96,8 +97,8 @@ impl Default for Shisha {
 }
 
 impl Shisha {
-    /// Algorithm 1: as many stages as there are places. The lightest group of layers joins the lighter of its neighbours until there
-    /// are no more groups than stages; then each gets a place.
+    /// Algorithm 1: as many stages as there are places. The lightest group of layers joins the lighter of its
+    /// neighbours until there are no more groups than stages; then each gets a place.
     pub fn seed(&self, space: &Space) -> Configuration {
         let mut layers = vec![1_usize; space.layers()];
         let mut weights = space.weights().to_vec();
@@ -133,10 +134,10 @@ impl Shisha {
     fn target(&self, space: &Space, configuration: &Configuration, trial: &Trial, slowest: usize) -> Option<usize> {
         let kind = |stage: usize| space.kind(configuration.places()[stage]);
         let others = || (0..configuration.stages()).filter(|&stage| stage != slowest);
-        let own = kind(slowest);
+        let slowest_kind = kind(slowest);
         let choices = [
-            others().filter(|&stage| kind(stage) < own).collect::<Vec<_>>(),
-            others().filter(|&stage| kind(stage) == own).collect(),
+            others().filter(|&stage| kind(stage) < slowest_kind).collect::<Vec<_>>(),
+            others().filter(|&stage| kind(stage) == slowest_kind).collect(),
             others().collect(),
         ];
         let candidates = choices.into_iter().find(|candidates| !candidates.is_empty())?;
@@ -199,7 +200,8 @@ mod tests {
 
     #[test]
     fn seeds_merge_the_lightest_groups_and_rank_stages() {
-        // 1 joins 8, 2 joins 7, 7 joins the 9 (of 9 and ... its lighter neighbour): {9} {1 8} {2 7} {7} -> {9} {1 8} {2 7 7}.
+        // 1 joins 8, 2 joins 7, 7 joins the 9 (of 9 and ... its lighter neighbour): {9} {1 8} {2 7} {7} -> {9} {1 8} {2
+        // 7 7}.
         let by_weight = Shisha::default().seed(&space());
         assert_eq!(by_weight.layers(), [1, 2, 3]);
         // The heaviest stage, 16, is on the fast place.

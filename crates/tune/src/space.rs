@@ -29,10 +29,10 @@ impl PlaceKind {
     }
 }
 
-/// What there is to decide: which layers form a stage, and on which place each stage runs.
+/// The space of a search: which layers form a stage, and on which place each stage runs.
 ///
-/// An execution place (Shisha, section 5) is a processor that no two stages share. This is all that the published online searches
-/// know in advance: how much work layers are, and which places are fast.
+/// An execution place (Shisha, section 5) is a processor that no two stages share. This is all that the published
+/// online searches know in advance: how much work layers are, and which places are fast.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Space {
     weights: Vec<u64>,
@@ -42,8 +42,8 @@ pub struct Space {
 }
 
 impl Space {
-    /// A network of layers with these weights (multiply-accumulates; equation 1 of both papers) and places of these kinds, the
-    /// fastest kind first.
+    /// A network of layers with these weights (multiply-accumulates; equation 1 of both papers) and places of these
+    /// kinds, the fastest kind first.
     ///
     /// # Errors
     /// [`TuneError::Empty`] without layers or places.
@@ -98,7 +98,7 @@ impl Space {
         ways[0] = 1;
         for kind in &self.kinds {
             for length in (0..=stages).rev() {
-                let added = (1..=kind.count.min(length)).map(|own| ways[length - own] * binomial(length, own));
+                let added = (1..=kind.count.min(length)).map(|chosen| ways[length - chosen] * binomial(length, chosen));
                 ways[length] += added.sum::<u128>();
             }
         }

@@ -9,7 +9,7 @@ use crate::neighbours::{neighbours, random_configuration};
 use crate::tuning::Recorder;
 use crate::{Configuration, Oracle, Shisha, Space, TuneError, Tuner, Tuning};
 
-/// Where a search begins.
+/// The start of a search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Start {
     /// With a random configuration.

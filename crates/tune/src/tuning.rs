@@ -13,7 +13,7 @@ pub struct Improvement {
     pub period: Nanoseconds,
 }
 
-/// What a search found, and how it went.
+/// The result of a search, with its trials.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tuning<Configuration, Seen = Trial> {
     /// The configuration that it ends with.

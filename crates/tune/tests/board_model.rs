@@ -10,7 +10,7 @@ use millstream_graph::Graph;
 use millstream_partition::Chain;
 use millstream_schedule::{Replica, Schedule, Stage};
 use millstream_test_support::board;
-use millstream_tune::{BoardModel, ModelGuided, Oracle, TimeModel, Trial, TuneError};
+use millstream_tune::{BoardModel, ModelGuided, Oracle, Proposal, Score, TimeModel, Trial, TuneError};
 
 fn table(graph: &Graph, board: &Board) -> CostTable {
     let mut table = millstream_test_support::table(graph, board, |operator, class| {
@@ -19,7 +19,7 @@ fn table(graph: &Graph, board: &Board) -> CostTable {
         let seconds = (operator.work.macs as f64 * 1e-10 + 2e-6) * slowness / (1.0 + 0.8 * (class.count - 1) as f64);
         Some(Nanoseconds::from_seconds(seconds).0)
     });
-    for processor in table.processors() {
+    for processor in table.class_ids() {
         table.set_hand_over(processor, HandOver { seconds: 5e-6, seconds_per_byte: 1e-10 });
     }
     table
@@ -80,7 +80,13 @@ fn optimum(machine: &Machine<'_>, graph: &Arc<Graph>, chain: &Chain) -> f64 {
         ..Trial::default()
     };
     informed.learn(&Schedule { stages: Vec::new() }, &nothing);
-    machine.run(&informed.best().unwrap().0).1.seconds()
+    machine.run(&proposed(&mut informed)).1.seconds()
+}
+
+/// What the model finds best.
+fn proposed(model: &mut BoardModel) -> Schedule {
+    let (Proposal::Gain(schedule, _) | Proposal::InAnyCase(schedule)) = model.best().unwrap();
+    schedule
 }
 
 fn network() -> (Arc<Graph>, Chain) {
@@ -97,10 +103,10 @@ fn nothing_changed_and_nothing_is_learnt() {
         let table = table(&graph, &board);
         let mut machine = Machine { graph: &graph, board: &board, table: &table, slow: Vec::new() };
         let mut model = BoardModel::new(&graph, &chain, &board, &table);
-        let expected = model.best().unwrap();
-        assert_eq!(model.period(&expected.0), expected.1);
+        let Proposal::Gain(best, expected) = model.best().unwrap() else { panic!("it is best by what is known") };
+        assert_eq!(model.score(&best), Some(expected));
         let found = ModelGuided::default().tune(&mut model, &mut machine).unwrap();
-        assert_eq!((found.best, found.trial.period, found.trials), (expected.0, expected.1, 1));
+        assert_eq!((found.best, Score::from(found.trial.period), found.trials), (best, expected, 1));
         assert!(model.slowdowns().values().all(|factor| (factor - 1.0).abs() < 0.01), "{:?}", model.slowdowns());
     }
 }
@@ -113,7 +119,7 @@ fn a_busy_core_is_found_and_left_with_less() {
         let slow = vec![(CoreId(slow), 3.0)];
         let mut machine = Machine { graph: &graph, board: &board, table: &table, slow };
         let mut model = BoardModel::new(&graph, &chain, &board, &table);
-        let before = machine.run(&model.best().unwrap().0).1.seconds();
+        let before = machine.run(&proposed(&mut model)).1.seconds();
         let best = optimum(&machine, &graph, &chain);
         let found = ModelGuided { trials: 5, noise: 0.005 }.tune(&mut model, &mut machine).unwrap();
         let after = machine.run(&found.best).1.seconds();
@@ -122,7 +128,8 @@ fn a_busy_core_is_found_and_left_with_less() {
         machine.slow.clear();
         model.forget();
         assert!(model.slowdowns().is_empty());
-        assert_eq!(model.period(&found.best), found.best.evaluate(&graph, &table).unwrap().period);
+        let period = found.best.evaluate(&graph, &table).unwrap().period;
+        assert_eq!(model.score(&found.best), Some(period.into()));
         let recovered = ModelGuided::default().tune(&mut model, &mut machine).unwrap();
         assert_eq!(recovered.trial.period.seconds(), optimum(&machine, &graph, &chain));
     }
@@ -150,7 +157,7 @@ fn a_cluster_that_is_slower_as_a_whole_stays_together() {
         let found = model.slowdowns()[&CoreId(core)];
         assert!((found / expected - 1.0_f64).abs() < 0.02, "core {core}: {found}");
     }
-    let (schedule, _) = model.best().unwrap();
+    let schedule = proposed(&mut model);
     assert!(schedule.processors().all(|processor| ["B", "s"].contains(&processor.cluster.as_str())), "{schedule}");
     assert!(machine.run(&schedule).1 <= trial.period);
 }

@@ -1,5 +1,5 @@
-//! Searches that choose at random: what they may do is worked by hand on cases with six configurations or two, and every step of theirs
-//! is held against it.
+//! Searches that choose at random: what they may do is worked by hand on cases with six configurations or two, and
+//! every step of theirs is held against it.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -10,14 +10,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use millstream_tune::{HillClimbing, RandomWalk, SimulatedAnnealing, Start, Tuner};
 use trace::{Case, case, expected};
 
-/// Three layers that take 10, 20 and 30 on F and 40, 30 and 35 on S. There are six configurations; F[1-2] S[3-3] is the best, and
-/// S[1-1] F[2-3] is better than all its neighbours, so that climbs end there as well.
+/// Three layers that take 10, 20 and 30 on F and 40, 30 and 35 on S. There are six configurations; F[1-2] S[3-3] is the
+/// best, and S[1-1] F[2-3] is better than all its neighbours, so that climbs end there as well.
 fn three_layers() -> Case {
     case(&[1; 3], &[("F", &[10, 20, 30]), ("S", &[40, 30, 35])])
 }
 
-/// The period of each configuration of [`three_layers`] and its neighbours: stages joined on either place, the two places exchanged, a
-/// layer moved from the stage of two to the other one; a single stage goes to the other place, or gives its last layer to it.
+/// The period of each configuration of [`three_layers`] and its neighbours: stages joined on either place, the two
+/// places exchanged, a layer moved from the stage of two to the other one; a single stage goes to the other place, or
+/// gives its last layer to it.
 fn by_hand() -> BTreeMap<&'static str, (u64, BTreeSet<&'static str>)> {
     let [single_f, single_s] = ["F[1-3]", "S[1-3]"];
     let [f2_s1, f1_s2, s2_f1, s1_f2] = ["F[1-2] S[3-3]", "F[1-1] S[2-3]", "S[1-2] F[3-3]", "S[1-1] F[2-3]"];
@@ -45,8 +46,8 @@ fn tried(case: &Case, tuner: &dyn Tuner) -> Vec<String> {
     trace.into_iter().map(|(name, _)| name).collect()
 }
 
-/// Every trial is a neighbour of the best of this climb that was not tried since that was found; whatever is better takes its place at
-/// once, and nothing else does; a new climb begins only when no neighbour helps.
+/// Every trial is a neighbour of the best of this climb that was not tried since that was found; whatever is better
+/// takes its place at once, and nothing else does; a new climb begins only when no neighbour helps.
 #[test]
 fn hill_climbing_steps_up_and_never_down() {
     let (case, known) = (three_layers(), by_hand());
@@ -71,8 +72,9 @@ fn hill_climbing_steps_up_and_never_down() {
     assert_eq!(ends, BTreeSet::from(["F[1-2] S[3-3]", "S[1-1] F[2-3]"].map(str::to_owned)));
 }
 
-/// From S[1-2] F[3-3], with 70, it is S[1-3] that is drawn first, which is worse, and then S[1-1] F[2-3], which is a step up. All four
-/// neighbours of that are worse, so the climb is over. The next one begins where the first did and finds F[1-2] S[3-3] at once.
+/// From S[1-2] F[3-3], with 70, it is S[1-3] that is drawn first, which is worse, and then S[1-1] F[2-3], which is a
+/// step up. All four neighbours of that are worse, so the climb is over. The next one begins where the first did and
+/// finds F[1-2] S[3-3] at once.
 #[test]
 fn hill_climbing_trial_by_trial() {
     let (trace, tuning) = three_layers().trace(&HillClimbing { start: Start::Random, trials: 14, seed: 0 });
@@ -101,7 +103,8 @@ fn hill_climbing_trial_by_trial() {
     assert_eq!(found, [(1, 70), (3, 50), (9, 35)]);
 }
 
-/// Of two places that are equally fast none is better than the other: a climb stays where it is, and is at its end after one trial.
+/// Of two places that are equally fast none is better than the other: a climb stays where it is, and is at its end
+/// after one trial.
 #[test]
 fn hill_climbing_does_not_walk_along_a_plain() {
     let plain = case(&[1], &[("F", &[10]), ("S", &[10])]);
@@ -116,7 +119,8 @@ fn hill_climbing_does_not_walk_along_a_plain() {
     }
 }
 
-/// Every trial is a neighbour of where the search may be: what is no worse than the one before is accepted always, what is worse perhaps.
+/// Every trial is a neighbour of where the search may be: what is no worse than the one before is accepted always, what
+/// is worse perhaps.
 #[test]
 fn annealing_goes_to_neighbours_and_takes_every_improvement() {
     let (case, known) = (three_layers(), by_hand());
@@ -135,8 +139,9 @@ fn annealing_goes_to_neighbours_and_takes_every_improvement() {
     }
 }
 
-/// Nine trials from the seed F[1-2] S[3-3] on, at temperatures of 1, 0.77, 0.60, 0.46, 0.36, 0.28, 0.22 and 0.17: each 0.1 to the
-/// power of 1/9 of the one before. A loss is accepted where the number that is drawn is below e^(-loss/temperature).
+/// Nine trials from the seed F[1-2] S[3-3] on, at temperatures of 1, 0.77, 0.60, 0.46, 0.36, 0.28, 0.22 and 0.17: each
+/// 0.1 to the power of 1/9 of the one before. A loss is accepted where the number that is drawn is below
+/// e^(-loss/temperature).
 #[test]
 fn annealing_trial_by_trial() {
     let tuner =
@@ -163,8 +168,9 @@ fn annealing_trial_by_trial() {
     assert_eq!(three_layers().trace(&tuner).0, expected(&written));
 }
 
-/// One layer, which takes 100 on F and 130 on S. Each place has only the other one as its neighbour, so that a trace tells whether the
-/// loss of 0.3 was accepted: F S F is a step to S and back, F S S is a refusal and another try. A search begins on F.
+/// One layer, which takes 100 on F and 130 on S. Each place has only the other one as its neighbour, so that a trace
+/// tells whether the loss of 0.3 was accepted: F S F is a step to S and back, F S S is a refusal and another try. A
+/// search begins on F.
 fn two_places() -> Case {
     case(&[1], &[("F", &[100]), ("S", &[130])])
 }
@@ -206,8 +212,8 @@ fn annealing_accepts_a_loss_as_often_as_the_temperature_says() {
     }
 }
 
-/// From 3 down to 0.003, by the same factor each trial: half-way the temperature is 0.095, where a loss is accepted once in 24; after
-/// a tenth it is 1.5 (four in five), and after nine tenths 0.006, where it never is.
+/// From 3 down to 0.003, by the same factor each trial: half-way the temperature is 0.095, where a loss is accepted
+/// once in 24; after a tenth it is 1.5 (four in five), and after nine tenths 0.006, where it never is.
 #[test]
 fn annealing_cools_down_evenly() {
     let trace = letters(annealing(3.0, 0.003, 10_000));
@@ -219,8 +225,8 @@ fn annealing_cools_down_evenly() {
     assert!((early - 0.819).abs() < 0.1 && (middle - 0.042).abs() < 0.03 && late == 0.0, "{early} {middle} {late}");
 }
 
-/// One or two stages, cut after the first or the second layer, on F and S or S and F, each half of the time: a quarter for each
-/// configuration of one stage and an eighth for each of two.
+/// One or two stages, cut after the first or the second layer, on F and S or S and F, each half of the time: a quarter
+/// for each configuration of one stage and an eighth for each of two.
 #[test]
 fn a_random_walk_goes_everywhere_evenly() {
     let (case, known) = (three_layers(), by_hand());

@@ -1,6 +1,6 @@
-//! A network like BEVFormer (Li et al., ECCV 2022) in the size that Para-Pipe evaluates: six layers of temporal self-attention,
-//! spatial cross-attention and feed-forward layers behind a small backbone, 257 operators. Features of other cameras and of
-//! the previous frame are inputs, so that layers hang together by one value only.
+//! A network like BEVFormer (Li et al., ECCV 2022) in the size that Para-Pipe evaluates: six layers of temporal
+//! self-attention, spatial cross-attention and feed-forward layers behind a small backbone, 257 operators. Features of
+//! other cameras and of the previous frame are inputs, so that layers hang together by one value only.
 
 use crate::layers::{Conv, Layers};
 use crate::petr::bottleneck;

@@ -1,4 +1,5 @@
-//! Inception-ResNet-v2, 299 x 299, with the stem of its published implementation (a plain chain and one Inception module).
+//! Inception-ResNet-v2, 299 x 299, with the stem of its published implementation (a plain chain and one Inception
+//! module).
 
 use crate::inception::{chain, conv, valid, wide};
 use crate::inception_v4::reduction_a;

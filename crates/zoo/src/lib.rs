@@ -1,4 +1,5 @@
-//! The convolutional networks that the papers evaluate, built from code.
+//! The networks that the papers evaluate, built from code, with a small transformer, quantised networks, and the
+//! networks of the sweep.
 //!
 //! Weights are random with a fixed seed and scaled so that activations keep their size from layer to layer (He
 //! initialisation), so outputs are well-behaved numbers that any two runtimes can be compared on. Nothing is downloaded
@@ -47,7 +48,7 @@ pub use sweep::Sweep;
 #[non_exhaustive]
 pub enum ZooError {
     /// No network has this name.
-    #[error("there is no network '{name}' in the zoo; it has {}", names().collect::<Vec<_>>().join(", "))]
+    #[error("there is no network '{name}' in the zoo; {}", instead_of(name))]
     Unknown {
         /// The name asked for.
         name: String,
@@ -55,6 +56,16 @@ pub enum ZooError {
     /// The model did not pass the checks of the reader; a defect of the zoo.
     #[error(transparent)]
     Model(#[from] OnnxError),
+}
+
+/// What may have been meant: the networks whose name begins so, or all there are.
+fn instead_of(name: &str) -> String {
+    let wanted = name.to_lowercase();
+    let near: Vec<&str> = names().filter(|known| !wanted.is_empty() && known.starts_with(&wanted)).collect();
+    match near.as_slice() {
+        [] => format!("it has {}", names().collect::<Vec<_>>().join(", ")),
+        near => format!("did you mean {}?", near.join(" or ")),
+    }
 }
 
 /// One network of the zoo.

@@ -1,5 +1,5 @@
-//! A sentence encoder like MiniLM (Wang et al., NeurIPS 2020) with matrices of 8 bits, quantised by the scale of their own inputs: 6
-//! layers of width 384 with 12 heads, for any number of tokens.
+//! A sentence encoder like MiniLM (Wang et al., NeurIPS 2020) with matrices of 8 bits, quantised by the scale of their
+//! own inputs: 6 layers of width 384 with 12 heads, for any number of tokens.
 
 use millstream_graph::DataType;
 use millstream_onnx::{Attributes, Weight};

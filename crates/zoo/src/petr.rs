@@ -1,5 +1,6 @@
-//! A network like PETR (Liu et al., ECCV 2022) in the size that Para-Pipe evaluates: ResNet-50, a position encoder, a query
-//! generator and a transformer decoder, 337 operators. Keys and values are tied, and cross-attention has 16 heads.
+//! A network like PETR (Liu et al., ECCV 2022) in the size that Para-Pipe evaluates: ResNet-50, a position encoder, a
+//! query generator and a transformer decoder, 337 operators. Keys and values are tied, and cross-attention has 16
+//! heads.
 
 use crate::layers::{Activation, Conv, Layers, Map};
 use crate::tokens::Tokens;

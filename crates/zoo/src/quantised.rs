@@ -1,7 +1,8 @@
-//! Layers of networks quantised to 8 bits, written as runtimes take them: floats between `DequantizeLinear` and `QuantizeLinear`.
+//! Layers of networks quantised to 8 bits, written as runtimes take them: floats between `DequantizeLinear` and
+//! `QuantizeLinear`.
 //!
-//! Activations are unsigned with one scale, weights signed with a scale per filter, sums 32 bits. Scales come from the variance that
-//! He's initialisation gives, so that few values are cut off and all 8 bits are used.
+//! Activations are unsigned with one scale, weights signed with a scale per filter, sums 32 bits. Scales come from the
+//! variance that He's initialisation gives, so that few values are cut off and all 8 bits are used.
 
 use millstream_graph::DataType;
 use millstream_onnx::{Attributes, Weight};
@@ -71,8 +72,8 @@ impl Layers {
         self.builder.node("DequantizeLinear", &[&map.map.name, &scale, &zero])
     }
 
-    /// Random weights, `[filters, ...]`, as 8-bit integers with a scale per filter, or one for all. Returns their name as floats and
-    /// the scales.
+    /// Random weights, `[filters, ...]`, as 8-bit integers with a scale per filter, or one for all. Returns their name
+    /// as floats and the scales.
     fn quantised_weights(&mut self, shape: &[usize], deviation: f32, is_per_filter: bool) -> (String, Vec<f32>) {
         let filters = shape.first().copied().unwrap_or(1);
         let per_filter = shape.iter().skip(1).product::<usize>();

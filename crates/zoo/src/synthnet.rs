@@ -1,6 +1,6 @@
-//! A chain of eighteen convolutions of AlexNet's shapes, after the synthetic network of the Shisha paper (section 7.1), which
-//! repeats AlexNet's layers and prints no further detail: each of AlexNet's five convolutions keeps its place, and the later
-//! four are repeated at their resolution.
+//! A chain of eighteen convolutions of AlexNet's shapes, after the synthetic network of the Shisha paper (section 7.1),
+//! which repeats AlexNet's layers and prints no further detail: each of AlexNet's five convolutions keeps its place,
+//! and the later four are repeated at their resolution.
 
 use crate::layers::{Conv, Layers};
 

@@ -12,8 +12,8 @@ const LEAST_PER_THREAD: usize = 1 << 21;
 /// Numbers that are made at a time.
 const BLOCK: usize = 1024;
 
-/// Draws `count` numbers from `-limit` to `limit`, the very ones that drawing one after the other gives: the generator can be set to any
-/// place in its stream, and each number takes one word of it.
+/// Draws `count` numbers from `-limit` to `limit`, the very ones that drawing one after the other gives: the generator
+/// can be set to any place in its stream, and each number takes one word of it.
 pub(crate) fn uniform(random: &mut ChaCha8Rng, count: usize, limit: f32) -> Vec<f32> {
     let cores = thread::available_parallelism().map_or(1, NonZero::get);
     let per_thread = count.div_ceil(cores).max(LEAST_PER_THREAD);
@@ -45,8 +45,8 @@ pub(crate) fn uniform(random: &mut ChaCha8Rng, count: usize, limit: f32) -> Vec<
     numbers
 }
 
-/// A block of words at a time, which compilers turn into vector instructions; what `random` makes of one word: its upper 24 bits as a
-/// fraction of one.
+/// A block of words at a time, which compilers turn into vector instructions; what `random` makes of one word: its
+/// upper 24 bits as a fraction of one.
 fn fill(random: &mut impl Rng, numbers: &mut [f32], limit: f32) {
     const FRACTION: f32 = 1.0 / (1 << 24) as f32;
     let mut bytes = [0; 4 * BLOCK];

@@ -80,7 +80,8 @@ fn the_same_name_gives_the_same_model() {
     assert_ne!(digest(), millstream_zoo::build("tiny-darknet").unwrap().digest());
 }
 
-/// Profiles, schedules and sessions that were kept know a network by its digest. YOLOv3 has layers that several cores draw.
+/// Profiles, schedules and sessions that were kept know a network by its digest. YOLOv3 has layers that several cores
+/// draw.
 #[test]
 fn networks_stay_what_they_were() {
     for (name, digest) in [

@@ -11,7 +11,8 @@ const WHOLE: [u64; 10] =
 /// Names that documents refer to.
 const NAMES: [&str; 8] = ["B", "s", "G", "", "conv", "Conv_0", "\u{0}", "A1"];
 
-/// The document as text: `data` themselves where they begin like one, else one of the sound ones with the edits that they say.
+/// The document as text: `data` themselves where they begin like one, else one of the sound ones with the edits that
+/// they say.
 pub(crate) fn text(data: &[u8], sound: &[Value]) -> Option<String> {
     if data.first().is_none_or(|first| b"{ \n\t\r[\"".contains(first)) {
         return std::str::from_utf8(data).ok().map(str::to_owned);

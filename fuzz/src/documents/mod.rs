@@ -6,7 +6,7 @@ use std::fmt::Debug;
 use std::sync::LazyLock;
 
 use millstream_board::{Board, BoardDocument, Provenance};
-use millstream_certify::{Certificate, check_single_processors, check_throughput};
+use millstream_certify::{Certificate, NetworkBlocks, check_single_processors, check_throughput};
 use millstream_graph::Graph;
 use millstream_partition::Chain;
 use millstream_predict::calibration::{MeasuredNetwork, Measurements, calibrate};
@@ -58,9 +58,8 @@ pub(crate) fn cost_models(data: &[u8]) {
     models.board_fingerprint = board.fingerprint();
     let Setting { model, chain, .. } = &*SETTING;
     if let Ok(table) = models.table(&board, model.digest(), model.graph(), chain) {
-        for processor in table.processors() {
-            let operators = 0..table.operators();
-            let _ = operators.filter_map(|operator| table.time(processor, operator)).max();
+        for processor in table.class_ids() {
+            let _ = table.operator_ids().filter_map(|operator| table.time(processor, operator)).max();
         }
         let _ = table.within_memory_of(&board, model.graph());
     }
@@ -143,7 +142,7 @@ pub(crate) fn certificate(data: &[u8]) {
     let (graph, chain): (&Graph, &Chain) = (model.graph(), chain);
     let _ = check_throughput(&certificate.throughput, graph, board, table);
     if let Some(proof) = &certificate.single_processors {
-        let _ = check_single_processors(proof, (graph, chain), board, table);
+        let _ = check_single_processors(proof, NetworkBlocks { graph, chain }, board, table);
     }
 }
 

@@ -11,7 +11,8 @@ struct Search<'a> {
     best: u64,
 }
 
-/// The least time until everything is done. Where transfers occupy no processor, times are counted here; else by the problem's own rules.
+/// The least time until everything is done. Where transfers occupy no processor, times are counted here; else by the
+/// problem's own rules.
 pub(super) fn makespan(problem: &MappingProblem) -> u64 {
     let processors = problem.processors();
     let pairs: Vec<(ProcessorId, ProcessorId)> =
@@ -49,7 +50,7 @@ impl Search<'_> {
             }
             for processor in self.problem.processors() {
                 let Some(time) = self.problem.time(node, processor) else { continue };
-                let end = self.start(node, processor) + time;
+                let end = self.start(node, processor) + time.0;
                 self.order[processor.index()].push(node);
                 (self.home[own], self.ends[own]) = (Some(processor), end);
                 self.visit(placed + 1, counts);
@@ -64,7 +65,7 @@ impl Search<'_> {
         let free = self.order[processor.index()].last().map_or(0, |before| self.ends[before.index()]);
         let arrival = |edge: &Edge| {
             let maker = edge.from.index();
-            self.home[maker].map_or(0, |home| self.ends[maker] + edge.transfer(home, processor))
+            self.home[maker].map_or(0, |home| self.ends[maker] + edge.transfer(home, processor).0)
         };
         self.problem.incoming(node).map(arrival).fold(free, u64::max)
     }

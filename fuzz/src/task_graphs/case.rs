@@ -38,10 +38,11 @@ impl Case {
             reads.push((0..=index).filter(|place| bits >> place & 1 == 1).collect::<Vec<_>>());
         }
         let graph = graph(&reads).map_err(|_| Error::IncorrectFormat)?;
+
         let mut table = CostTable::new(operators, CLUSTERS[..processors].iter().map(|&cluster| class(cluster)));
-        let all: Vec<_> = table.processors().collect();
+        let all: Vec<_> = table.class_ids().collect();
         for &processor in &all {
-            for operator in 0..operators {
+            for operator in table.operator_ids() {
                 // The first processor supports everything.
                 if processor == all[0] || !raw.ratio(1_u8, 6)? {
                     table.set_time(processor, operator, Nanoseconds(*raw.choose(&TIMES)?));
@@ -56,6 +57,7 @@ impl Case {
                 table.set_transfer(processor, other, model);
             }
         }
+
         let (more_in_flight, cut) = (raw.int_in_range(0..=2)?, raw.int_in_range(0..=operators)?);
         Ok(Self { graph: Arc::new(graph), table, more_in_flight, cut, takes_over: raw.arbitrary()? })
     }

@@ -1,6 +1,6 @@
-//! Small task graphs on a few processors. The best makespan is the same by exact search and by trying everything; the schedule that
-//! reaches it takes as long by evaluation and by simulation; and the engine's results are those of running one operator after the
-//! other.
+//! Small task graphs on a few processors. The best makespan is the same by exact search and by trying everything; the
+//! schedule that reaches it takes as long by evaluation and by simulation; and the engine's results are those of
+//! running one operator after the other.
 
 mod best;
 mod case;
@@ -8,7 +8,7 @@ mod engine;
 
 use arbitrary::Unstructured;
 use case::Case;
-use millstream_mapping::{ExactMapper, Mapper, MapperLimits, Mapping, MappingProblem, Outcome, TaskId};
+use millstream_mapping::{BoundedMapper, Mapper, MapperLimits, Mapping, MappingProblem, Outcome, TaskId};
 use millstream_partition::{Subgraph, joined};
 use millstream_schedule::Schedule;
 use millstream_sim::{SimulationSettings, simulate};
@@ -19,10 +19,10 @@ const STEPS: u64 = 2_000_000;
 pub(crate) fn run(data: &[u8]) {
     let Ok(case) = Case::of(&mut Unstructured::new(data)) else { return };
     let whole = joined(&case.graph);
-    let processors: Vec<_> = case.table.processors().collect();
+    let processors: Vec<_> = case.table.class_ids().collect();
     let Ok(problem) = MappingProblem::of_subgraph(&case.graph, &whole, &case.table, &processors) else { return };
     let limits = MapperLimits { steps: STEPS, ..MapperLimits::default() };
-    let mapping = match ExactMapper.map(&problem, &limits) {
+    let mapping = match BoundedMapper.map(&problem, &limits) {
         Ok(mapping) => mapping,
         Err(error) => unreachable!("every operator has a processor: {error}"),
     };

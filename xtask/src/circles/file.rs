@@ -90,6 +90,7 @@ fn leaves(tree: &[&str]) -> Vec<(Path, String)> {
     let mut open: Vec<usize> = Vec::new();
     let mut renamed = None;
     let mut words = tree.iter().copied().chain([","]);
+
     while let Some(word) = words.next() {
         match word {
             "::" => {}

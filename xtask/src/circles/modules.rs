@@ -17,16 +17,19 @@ impl Modules {
     /// Reads the files below a folder.
     pub(super) fn read(folder: &FilePath) -> Result<Self, Failure> {
         let mut modules = Self::default();
+        let is_program = !folder.join("lib.rs").is_file();
         for path in ending(folder, ".rs")? {
             let relative = path.strip_prefix(folder).unwrap_or(&path).with_extension("");
             let name = relative.to_string_lossy().into_owned();
-            modules.add(&name, &read(&path)?);
+            let is_root = is_program && name == "main";
+            modules.add(if is_root { "lib" } else { &name }, &read(&path)?);
         }
         Ok(modules)
     }
 
-    /// Adds the file with this path below the crate's folder, without its ending. A program beside a library imports that, and is none of it.
-    fn add(&mut self, name: &str, source: &str) {
+    /// Adds the file with this path below the crate's folder, without its ending. A program beside a library imports
+    /// that, and is none of it.
+    pub(super) fn add(&mut self, name: &str, source: &str) {
         let mut path: Path = name.split('/').map(str::to_owned).collect();
         if path.last().is_some_and(|last| last == "mod" || last == "lib") {
             path.pop();
@@ -36,17 +39,39 @@ impl Modules {
 
     /// Files that import each other in a loop, each group once, with their modules' names.
     pub(super) fn circles(&self) -> Vec<Vec<String>> {
-        let imports: BTreeMap<&Path, BTreeSet<&Path>> =
-            self.files.keys().map(|module| (module, self.imports_of(module))).collect();
-        let reached: BTreeMap<&Path, BTreeSet<&Path>> =
-            imports.keys().map(|&module| (module, reached_from(module, &imports))).collect();
+        let imports = self.files.keys().map(|module| (module.as_slice(), self.imports_of(module)));
+        circles(&imports.map(|(module, all)| (module, all.into_iter().map(Vec::as_slice).collect())).collect())
+    }
 
-        let mut circles = BTreeSet::new();
-        for (&module, all) in reached.iter().filter(|(module, all)| all.contains(*module)) {
-            let together = all.iter().filter(|&&other| reached.get(other).is_some_and(|back| back.contains(module)));
-            circles.insert(together.map(|path| shown(path)).collect::<Vec<_>>());
+    /// Folders of which each imports files of the other, directly or over others, each group once. A file beside a
+    /// folder counts as a folder of its own; the file that stands for a folder to what is in it does not.
+    pub(super) fn folder_circles(&self) -> Vec<Vec<String>> {
+        circles(&self.folder_imports())
+    }
+
+    /// The crate's folders, with what each imports of the others, by names. A file beside them counts as a folder.
+    pub(super) fn outer_folders(&self) -> BTreeMap<&str, BTreeSet<&str>> {
+        let imports = self.folder_imports();
+        let of = |folder: &str| {
+            let imported = imports.iter().filter(|(path, _)| **path == [folder.to_owned()]).flat_map(|(_, all)| all);
+            imported.filter_map(|path| path.first()).map(String::as_str).collect()
+        };
+        let folders = self.files.keys().filter_map(|path| path.first());
+        folders.map(|folder| (folder.as_str(), of(folder))).collect()
+    }
+
+    /// What folders import of others beside them.
+    fn folder_imports(&self) -> Imports<'_> {
+        let mut imports = Imports::new();
+        for module in self.files.keys() {
+            for other in self.imports_of(module) {
+                let shared = module.iter().zip(other).take_while(|(one, other)| one == other).count();
+                if let (Some(folder), Some(imported)) = (module.get(..=shared), other.get(..=shared)) {
+                    imports.entry(folder).or_default().insert(imported);
+                }
+            }
         }
-        circles.into_iter().collect()
+        imports
     }
 
     /// The files with what a file names.
@@ -74,7 +99,8 @@ impl Modules {
         found
     }
 
-    /// The file that declares what a path in a module means, and whether that is the file itself; `None` if it is of another crate.
+    /// The file that declares what a path in a module means, and whether that is the file itself; `None` if it is of
+    /// another crate.
     fn origin(&self, module: &Path, path: &[String]) -> Option<(&Path, bool)> {
         let mut module = module.clone();
         let mut rest = path.to_vec();
@@ -121,10 +147,24 @@ impl Modules {
     }
 }
 
+/// Modules or folders, with what each imports.
+type Imports<'a> = BTreeMap<&'a [String], BTreeSet<&'a [String]>>;
+
+/// What imports each other in a loop, each group once.
+fn circles(imports: &Imports<'_>) -> Vec<Vec<String>> {
+    let reached: Imports<'_> = imports.keys().map(|&module| (module, reached_from(module, imports))).collect();
+    let mut circles = BTreeSet::new();
+    for (&module, all) in reached.iter().filter(|(module, all)| all.contains(*module)) {
+        let together = all.iter().filter(|&&other| reached.get(other).is_some_and(|back| back.contains(module)));
+        circles.insert(together.map(|path| shown(path)).collect::<Vec<_>>());
+    }
+    circles.into_iter().collect()
+}
+
 /// All that can be reached by imports, a module itself only if it is in a loop.
-fn reached_from<'a>(module: &Path, imports: &BTreeMap<&'a Path, BTreeSet<&'a Path>>) -> BTreeSet<&'a Path> {
+fn reached_from<'a>(module: &[String], imports: &Imports<'a>) -> BTreeSet<&'a [String]> {
     let mut reached = BTreeSet::new();
-    let mut next: Vec<&'a Path> = imports.get(module).into_iter().flatten().copied().collect();
+    let mut next: Vec<&'a [String]> = imports.get(module).into_iter().flatten().copied().collect();
     while let Some(own) = next.pop() {
         if reached.insert(own) {
             next.extend(imports.get(own).into_iter().flatten());
@@ -133,7 +173,7 @@ fn reached_from<'a>(module: &Path, imports: &BTreeMap<&'a Path, BTreeSet<&'a Pat
     reached
 }
 
-fn shown(path: &Path) -> String {
+fn shown(path: &[String]) -> String {
     if path.is_empty() { "the root".to_owned() } else { path.join("::") }
 }
 
@@ -141,10 +181,18 @@ fn shown(path: &Path) -> String {
 mod tests {
     use super::Modules;
 
-    fn circles(files: &[(&str, &str)]) -> Vec<String> {
+    fn modules(files: &[(&str, &str)]) -> Modules {
         let mut modules = Modules::default();
         files.iter().for_each(|(name, source)| modules.add(name, source));
-        modules.circles().iter().map(|circle| circle.join(", ")).collect()
+        modules
+    }
+
+    fn circles(files: &[(&str, &str)]) -> Vec<String> {
+        modules(files).circles().iter().map(|circle| circle.join(", ")).collect()
+    }
+
+    fn folder_circles(files: &[(&str, &str)]) -> Vec<String> {
+        modules(files).folder_circles().iter().map(|circle| circle.join(", ")).collect()
     }
 
     #[test]
@@ -172,5 +220,37 @@ mod tests {
         assert_eq!(circles(&[("lib", ""), parent, ("p/c", "pub struct C;\n")]), [""; 0]);
         let three = [("a", "use crate::b::B;\n"), ("b", "use crate::c::B;\n"), ("c", "fn f() { crate::a::g() }\n")];
         assert_eq!(circles(&three), ["a, b, c"]);
+    }
+
+    /// No two files import each other here: only their folders do.
+    #[test]
+    fn folders_that_import_each_other_are_found() {
+        let leaf = ("a/leaf", "pub struct Leaf;\n");
+        let user = ("b/user", "use crate::a::leaf::Leaf;\npub struct User(Leaf);\n");
+        let top = ("a/top", "use crate::b::user::User;\npub struct Top(User);\n");
+        let (a, b) = (("a/mod", ""), ("b/mod", ""));
+        assert_eq!(circles(&[("lib", ""), a, b, leaf, user, top]), [""; 0]);
+        assert_eq!(folder_circles(&[("lib", ""), a, b, leaf, user, top]), ["a, b"]);
+        assert_eq!(folder_circles(&[("lib", ""), a, b, leaf, user]), [""; 0]);
+
+        let beside = ("top", "use crate::b::user::User;\npub struct Top(User);\n");
+        assert_eq!(folder_circles(&[("lib", ""), a, b, leaf, user, beside]), [""; 0], "a file counts for itself");
+        let parent = ("a/mod", "mod leaf;\nuse leaf::Leaf;\npub struct Parent(Leaf);\n");
+        let child = ("a/child", "use super::Parent;\npub struct Child(Parent);\n");
+        assert_eq!(folder_circles(&[("lib", ""), parent, leaf, child]), [""; 0], "within a folder");
+    }
+
+    #[test]
+    fn folders_within_folders_have_an_order_too() {
+        let files = [
+            ("lib", ""),
+            ("p/mod", ""),
+            ("p/a/mod", ""),
+            ("p/b/mod", ""),
+            ("p/a/leaf", "pub struct Leaf;\n"),
+            ("p/b/user", "use crate::p::a::leaf::Leaf;\n"),
+            ("p/a/top", "use crate::p::b::user;\npub fn top() { user::go() }\n"),
+        ];
+        assert_eq!(folder_circles(&files), ["p::a, p::b"]);
     }
 }

@@ -1,11 +1,12 @@
-//! A computer of another architecture, as far as programs see it: QEMU, the C library of Debian, and system files that were recorded of a
-//! board.
+//! A computer of another architecture, as far as programs see it: QEMU, the C library of Debian, and system files that
+//! were recorded of a board.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::command::{Failure, capture, root};
+use crate::command::{Failure, capture};
+use crate::folders::root;
 
 use super::debian::{self, Packages};
 use super::target::Target;
@@ -24,7 +25,8 @@ const FIRST_CORES: [u32; 3] = [0, 4, 6];
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Cores {
     All,
-    /// As many as there are clusters: threads that wait for each other on more cores than this computer has take for ever.
+    /// As many as there are clusters: threads that wait for each other on more cores than this computer has take for
+    /// ever.
     OneOfEachCluster,
 }
 
@@ -35,14 +37,15 @@ pub(crate) struct EmulatedBoard {
 }
 
 impl EmulatedBoard {
-    /// Lays a system out in the folder `guest`, with `more` packages of Debian and those that they depend on whose names begin as `with` says.
+    /// Lays a system out in the folder `guest`, with `more` packages of Debian and those that they depend on whose
+    /// names begin as `with` says.
     pub(crate) fn new(target: Target, guest: &Path, more: &[&str], with: &[&str]) -> Result<Self, Failure> {
-        let tools = super::folder().join("qemu");
+        let tools = super::fetched_folder().join("qemu");
         let qemu =
             Packages { architecture: Target::own()?.debian(), release: None, names: &["qemu-user-static"], with: &[] };
         debian::unpack(&qemu, &tools)?;
         let names = [&SYSTEM[..], more].concat();
-        let kept = super::folder().join(target.name()).join(names.join("+"));
+        let kept = super::fetched_folder().join(target.name()).join(names.join("+"));
         debian::unpack(&Packages { architecture: target.debian(), release: None, names: &names, with }, &kept)?;
         let _ = fs::remove_dir_all(guest);
         let parent = guest.parent().unwrap_or(guest);
@@ -53,12 +56,14 @@ impl EmulatedBoard {
         Ok(Self { qemu, guest: guest.to_owned() })
     }
 
-    /// Words that a program's path and arguments follow, to be run there, with as many of the board's cores as this computer has.
+    /// Words that a program's path and arguments follow, to be run there, with as many of the board's cores as this
+    /// computer has.
     pub(crate) fn words(&self) -> Vec<PathBuf> {
         vec![self.qemu.clone(), "-L".into(), self.guest.clone()]
     }
 
-    /// The same with these cores of the board, whatever this computer has. Where a thread really runs is then the system's choice.
+    /// The same with these cores of the board, whatever this computer has. Where a thread really runs is then the
+    /// system's choice.
     pub(crate) fn words_with(&self, cores: Cores, target: Target) -> Result<Vec<PathBuf>, Failure> {
         let mask = match cores {
             Cores::All => (1_u64 << CORES) - 1,

@@ -1,4 +1,5 @@
-//! Debian's packages, fetched and unpacked without being installed, so that nobody needs to be root. apt checks their signatures.
+//! Debian's packages, fetched and unpacked without being installed, so that nobody needs to be root. apt checks their
+//! signatures.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -8,7 +9,7 @@ use std::process::Command;
 use crate::command::{Failure, capture};
 use crate::files::entries;
 
-use super::{failed, folder};
+use super::{failed, fetched_folder};
 
 /// Where a release is as long as it is maintained, and where it is kept afterwards.
 const SERVERS: [&str; 2] = ["http://deb.debian.org/debian", "http://archive.debian.org/debian"];
@@ -74,7 +75,7 @@ struct Apt {
 impl Apt {
     fn of(packages: &Packages<'_>) -> Result<Self, Failure> {
         let architecture = packages.architecture;
-        let archives = folder().join("debian").join(packages.release.unwrap_or_default()).join(architecture);
+        let archives = fetched_folder().join("debian").join(packages.release.unwrap_or_default()).join(architecture);
         let lists = archives.join("apt/lists/partial");
         let cache = archives.join("apt/cache/archives/partial");
         for part in [&lists, &cache] {

@@ -1,4 +1,5 @@
-//! Making things for other computers than this one: older ones, and those of another architecture, which QEMU stands in for.
+//! Making things for other computers than this one: older ones, and those of another architecture, which QEMU stands in
+//! for.
 
 mod board;
 mod debian;
@@ -9,14 +10,14 @@ pub(crate) mod zig;
 
 use std::path::PathBuf;
 
-use crate::command::root;
 use crate::files::failed;
+use crate::folders::root;
 
 pub(crate) use board::{Cores, EmulatedBoard, RECORDED};
 pub(crate) use old_system::OldSystem;
 pub(crate) use target::{GLIBC, Target};
 
 /// The folder of what is fetched for this.
-fn folder() -> PathBuf {
+fn fetched_folder() -> PathBuf {
     root().join("target/cross")
 }

@@ -1,4 +1,5 @@
-//! An older system on this computer: the C library of Debian 11 and little else, in a folder that programs take for everything there is.
+//! An older system on this computer: the C library of Debian 11 and little else, in a folder that programs take for
+//! everything there is.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,8 +14,9 @@ use super::target::Target;
 /// The release, and how its C library calls itself.
 const RELEASE: (&str, &str) = ("bullseye", "GLIBC 2.31");
 const NAMES: [&str; 5] = ["libc6", "libgcc-s1", "libstdc++6", "zlib1g", "dash"];
-/// Shows the folder `$1` of this computer in the folder `$2` of a system, becomes part of that, and runs the rest there: as the user and group
-/// `$3`, where that is not empty. Who gave the right to enter may have taken all variables away.
+/// Shows the folder `$1` of this computer in the folder `$2` of a system, becomes part of that, and runs the rest
+/// there: as the user and group `$3`, where that is not empty. Who gave the right to enter may have taken all variables
+/// away.
 const ENTER: &str = r#"folder=$1 system=$2 user=$3; shift 3
 for own in proc sys dev; do mount --rbind "/$own" "$system/$own" || exit 125; done
 mount --rbind "$folder" "$system$folder" || exit 125
@@ -41,8 +43,8 @@ pub(crate) struct OldSystem {
 }
 
 impl OldSystem {
-    /// Lays it out with a place for `folder`, which is the same there; says why not where this computer can't fetch it or doesn't let anybody
-    /// enter it, unless one is needed.
+    /// Lays it out with a place for `folder`, which is the same there; says why not where this computer can't fetch it
+    /// or doesn't let anybody enter it, unless one is needed.
     pub(crate) fn with(folder: &Path) -> Result<Result<Self, String>, Failure> {
         let way_in = way_in().and_then(|way_in| debian::can_fetch_releases().map(|()| way_in));
         match needed(way_in, std::env::var_os(NEEDED).is_some())? {
@@ -53,7 +55,7 @@ impl OldSystem {
 
     fn entered(way_in: WayIn, folder: &Path) -> Result<Self, Failure> {
         let (release, library) = RELEASE;
-        let system = super::folder().join(release);
+        let system = super::fetched_folder().join(release);
         let architecture = Target::own()?.debian();
         debian::unpack(&Packages { architecture, release: Some(release), names: &NAMES, with: &[] }, &system)?;
         for place in

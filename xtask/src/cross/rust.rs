@@ -5,21 +5,22 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::command::{Failure, capture, root};
+use crate::command::{Failure, capture};
+use crate::folders::root;
 
 use super::debian::{self, Packages};
-use super::folder;
+use super::fetched_folder;
 use super::target::Target;
 
-/// Variables for a cargo that compiles for the target: none where the compiler at hand can do that; else those of the compiler that Debian
-/// keeps current for browsers, with its library for the other architecture, in a folder of ours. The compiler at hand may be others' as well,
-/// so nothing is added to it.
+/// Variables for a cargo that compiles for the target: none where the compiler at hand can do that; else those of the
+/// compiler that Debian keeps current for browsers, with its library for the other architecture, in a folder of ours.
+/// The compiler at hand may be others' as well, so nothing is added to it.
 pub(super) fn variables(target: Target) -> Result<Vec<(&'static str, OsString)>, Failure> {
     let triple = target.triple();
     if has_library(&triple) {
         return Ok(Vec::new());
     }
-    let sysroot = folder().join("rust");
+    let sysroot = fetched_folder().join("rust");
     from_debian(target, &sysroot)?;
     let libraries = sysroot.join("usr/lib").join(format!("{}-linux-gnu", std::env::consts::ARCH));
     let variables = vec![("RUSTC", sysroot.join("usr/bin/rustc").into()), ("LD_LIBRARY_PATH", libraries.into())];

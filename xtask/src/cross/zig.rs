@@ -1,14 +1,16 @@
-//! Zig compiles and links C for any architecture and against any C library: what is made with it runs on old systems as well.
+//! Zig compiles and links C for any architecture and against any C library: what is made with it runs on old systems as
+//! well.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::command::{Failure, root};
-use crate::native::python_tool;
+use crate::command::Failure;
+use crate::folders::root;
+use crate::python::python_tool;
 
 use super::target::{GLIBC, Target};
-use super::{folder, rust};
+use super::{fetched_folder, rust};
 
 /// A compiler and linker for C: package, version, and a file that is there if all is.
 const ZIG: (&str, &str, &str) = ("ziglang", "0.17.1", "ziglang/zig");
@@ -43,17 +45,17 @@ pub(crate) fn compiler(target: Target) -> Result<Command, Failure> {
 
 /// Where Zig keeps what it compiles of its own.
 fn caches() -> [(String, OsString); 2] {
-    let of = |name: &str| folder().join("zig").join(name).into();
+    let of = |name: &str| fetched_folder().join("zig").join(name).into();
     [("ZIG_GLOBAL_CACHE_DIR".to_owned(), of("global")), ("ZIG_LOCAL_CACHE_DIR".to_owned(), of("local"))]
 }
 
-/// Variables for whatever runs cargo with Zig for a target. Fetches Zig, and a compiler with the target's standard library, if they are not
-/// there yet.
+/// Variables for whatever runs cargo with Zig for a target. Fetches Zig, and a compiler with the target's standard
+/// library, if they are not there yet.
 pub(crate) fn variables(target: Target) -> Result<Vec<(String, OsString)>, Failure> {
     let zig = zig()?;
     let mut variables = vec![
         ("CARGO_ZIGBUILD_ZIG_PATH".to_owned(), zig.join("zig").into()),
-        ("CARGO_ZIGBUILD_CACHE_DIR".to_owned(), folder().join("zig/wrappers").into()),
+        ("CARGO_ZIGBUILD_CACHE_DIR".to_owned(), fetched_folder().join("zig/wrappers").into()),
         (format!("BINDGEN_EXTRA_CLANG_ARGS_{}", target.triple()), headers(target, &zig.join("lib")).into()),
     ];
     variables.extend(caches());
@@ -61,8 +63,8 @@ pub(crate) fn variables(target: Target) -> Result<Vec<(String, OsString)>, Failu
     Ok(variables)
 }
 
-/// Where libclang finds Zig's headers of the C library: `cargo-zigbuild` says it too, but by paths from this folder, where build scripts do
-/// not run. The name with dashes comes before its own.
+/// Where libclang finds Zig's headers of the C library: `cargo-zigbuild` says it too, but by paths from this folder,
+/// where build scripts do not run. The name with dashes comes before its own.
 fn headers(target: Target, library: &Path) -> String {
     let architecture = target.headers();
     let own = [format!("{architecture}-linux-gnu"), "generic-glibc".to_owned(), format!("{architecture}-linux-any")];

@@ -39,6 +39,7 @@ impl Request {
             name if known.iter().any(|known| known == name) => vec![name.to_owned()],
             name => return Err(usage(format!("there is no target '{name}'"))),
         };
+
         let mut request = Self { targets, seconds: SECONDS, runs: None, jobs: 1, work: Work::Fuzz };
         let mut files = Vec::new();
         while let Some(argument) = arguments.next() {
@@ -63,6 +64,7 @@ impl Request {
                 file => files.push(file.to_owned()),
             }
         }
+
         if !files.is_empty() {
             request.work = Work::Inputs(files);
         }

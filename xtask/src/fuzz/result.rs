@@ -1,6 +1,6 @@
 //! What libFuzzer says of a run.
 
-use crate::command::root;
+use crate::folders::root;
 
 /// What came of running a target.
 #[derive(Debug, PartialEq, Eq, Default)]
@@ -87,7 +87,7 @@ mod tests {
         let log = format!(
             "thread 'main' panicked at a.rs:1:2:\nindex out of bounds\n==1== ERROR: libFuzzer: deadly signal\n\
              artifact_prefix='x'; Test unit written to {}/fuzz/found/board/crash-1\n",
-            crate::command::root().display()
+            crate::folders::root().display()
         );
         assert!(Run::read(&log).is_bad);
         let message = failure("board", &log);

@@ -4,14 +4,16 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::command::{Failure, capture, root};
+use crate::command::{Failure, capture};
+use crate::folders::root;
 
-use super::{failed, folder};
+use super::layout::package_folder;
+use crate::files::failed;
 
 /// Packs it as `.tar.gz`, with its checksum beside it. Of the same content it makes the same bytes.
 pub(super) fn tarball(unpacked: &Path) -> Result<PathBuf, Failure> {
     let name = unpacked.file_name().unwrap_or_default();
-    let tarball = folder().join(format!("{}.tar.gz", name.to_string_lossy()));
+    let tarball = package_folder().join(format!("{}.tar.gz", name.to_string_lossy()));
     pack(unpacked, &tarball, time_of_commit())?;
     checksum(&tarball)?;
     Ok(tarball)

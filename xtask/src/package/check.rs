@@ -1,6 +1,7 @@
-//! Uses a package as somebody would who has nothing else: unpacked into an empty folder, without any variable that names a library. For
-//! another architecture it runs in QEMU, with the system files that were recorded of a board of that architecture; for this one also
-//! with nothing but the C library of Debian 11. A Debian package is used as it lies unpacked, from where the system looks for commands.
+//! Uses a package as somebody would who has nothing else: unpacked into an empty folder, without any variable that
+//! names a library. For another architecture it runs in QEMU, with the system files that were recorded of a board of
+//! that architecture; for this one also with nothing but the C library of Debian 11. A Debian package is used as it
+//! lies unpacked, from where the system looks for commands.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -9,13 +10,13 @@ use std::process::Command;
 
 use crate::command::{Failure, capture};
 use crate::cross::{Cores, EmulatedBoard, OldSystem, RECORDED, Target};
-use crate::files::{below, copy};
+use crate::files::{below, copy, failed};
 use crate::openvino;
 use crate::scratch::Scratch;
 
 use super::elsewhere::{self, FRAME};
 use super::installed::{Installed, NETWORK, home};
-use super::{archive, contents, deb, deb_records, dpkg, failed};
+use super::{archive, contents, deb, deb_records, dpkg, layout};
 
 /// The clusters of the recorded board: how they are called, what their cores are, and which.
 const CLUSTERS: [[&str; 3]; 3] =
@@ -151,7 +152,7 @@ fn on_older_system(target: Target, installed: &Installed, folder: &Path) -> Resu
 
 /// With the other engine's libraries in `lib`, as its Python package lays them out, the program computes with that.
 fn with_openvino(target: Target, installed: &Installed) -> Result<(), Failure> {
-    let Some(libraries) = openvino::folder().filter(|_| target.is_own()) else {
+    let Some(libraries) = openvino::library_folder().filter(|_| target.is_own()) else {
         eprintln!("left out: OpenVINO in lib, which is not here for {}", target.name());
         return Ok(());
     };
@@ -176,11 +177,12 @@ fn without_library(installed: &Installed) -> Result<(), Failure> {
     }
 }
 
-/// Installs a Debian package into a folder, and uses what a system has of it: the command, all links, and what compilers look for.
+/// Installs a Debian package into a folder, and uses what a system has of it: the command, all links, and what
+/// compilers look for.
 fn check_deb(target: Target, file: &Path, root: &Path, network: String, emulators: &Emulators) -> Result<(), Failure> {
     archive::check(file)?;
     let fields = capture(Command::new("dpkg-deb").arg("--field").arg(file))?;
-    let version = format!("Version: {}", contents::VERSION);
+    let version = format!("Version: {}", layout::VERSION);
     for field in [version, format!("Architecture: {}", target.debian()), "Installed-Size: ".to_owned()] {
         // What a size comes to differs from build to build.
         if !fields.lines().any(|line| line == field || field.ends_with(' ') && line.starts_with(&field)) {
@@ -195,7 +197,7 @@ fn check_deb(target: Target, file: &Path, root: &Path, network: String, emulator
         return Err(Failure(format!("{} has no link {name}", file.display())));
     }
 
-    let package = root.join(deb::PLACE);
+    let package = root.join(layout::PLACE);
     contents::check(&package)?;
     let installed = Installed {
         package,

@@ -4,12 +4,12 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::Command;
 
-use crate::command::{Failure, root, run};
+use crate::command::{Failure, run};
 use crate::cross::{GLIBC, Target, zig};
-use crate::native::target_folder;
+use crate::folders::{root, target_folder};
 use crate::solver;
 
-use super::contents::soname;
+use super::layout::soname;
 use super::wheels::Wheels;
 
 /// What is compiled.
@@ -32,7 +32,8 @@ pub(super) fn compile(target: Target, wheels: &Wheels) -> Result<Compiled, Failu
     Ok(Compiled { program: folder.join("millstream"), library: folder.join("libmillstream.so") })
 }
 
-/// How the solver is found: here, and beside the program and the library, as the engines are; and how the library calls itself.
+/// How the solver is found: here, and beside the program and the library, as the engines are; and how the library calls
+/// itself.
 fn variables(target: Target, wheels: &Wheels) -> [(String, OsString); 5] {
     let underscored = target.triple().replace('-', "_");
     let linked = "-C link-arg=-Wl,-rpath,$ORIGIN/../lib";

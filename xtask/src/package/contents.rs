@@ -4,29 +4,20 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::command::{Failure, capture, cargo, root};
+use crate::command::{Failure, capture, cargo};
 use crate::cross::Target;
-use crate::files::copy;
+use crate::files::{copy, failed};
+use crate::folders::root;
 use crate::native;
 
 use super::compile::Compiled;
+use super::layout::{LIBRARY, VERSION, package_folder, soname};
+use super::licences;
 use super::wheels::Wheels;
-use super::{failed, folder, licences};
-
-/// The release, as the workspace has it.
-pub(super) const VERSION: &str = env!("CARGO_PKG_VERSION");
-/// The library for C, as linkers look for it.
-pub(super) const LIBRARY: &str = "libmillstream.so";
-
-/// By which programs in C look for the library: with what of its version rises with a change that they have to follow.
-pub(super) fn soname() -> String {
-    let (major, minor) = (env!("CARGO_PKG_VERSION_MAJOR"), env!("CARGO_PKG_VERSION_MINOR"));
-    if major == "0" { format!("{LIBRARY}.0.{minor}") } else { format!("{LIBRARY}.{major}") }
-}
 
 /// Lays everything out anew, and returns the folder, whose name says what it is.
 pub(super) fn gather(target: Target, compiled: &Compiled, wheels: &Wheels) -> Result<PathBuf, Failure> {
-    let unpacked = folder().join(format!("millstream-{VERSION}-{}-linux", target.name()));
+    let unpacked = package_folder().join(format!("millstream-{VERSION}-{}-linux", target.name()));
     let _ = fs::remove_dir_all(&unpacked);
     copy(&compiled.program, &unpacked.join("bin/millstream"))?;
     for_c(&compiled.library, &unpacked)?;
@@ -48,8 +39,8 @@ pub(super) fn gather(target: Target, compiled: &Compiled, wheels: &Wheels) -> Re
     Ok(unpacked)
 }
 
-/// What programs in C need: the library by the name that they look for it by, and as linkers do; its header, and where all is, for pkg-config.
-/// Examples show how it is used.
+/// What programs in C need: the library by the name that they look for it by, and as linkers do; its header, and where
+/// all is, for pkg-config. Examples show how it is used.
 fn for_c(library: &Path, unpacked: &Path) -> Result<(), Failure> {
     let libraries = unpacked.join("lib");
     copy(library, &libraries.join(soname()))?;
@@ -75,7 +66,8 @@ pub(super) fn pkg_config(prefix: &str, more: &str) -> String {
     )
 }
 
-/// Manual pages and completions of shells, which the program writes itself; one that does not run here is stood in for by one that does.
+/// Manual pages and completions of shells, which the program writes itself; one that does not run here is stood in for
+/// by one that does.
 fn manual(target: Target, program: &Path, share: &Path) -> Result<(), Failure> {
     let mut command = match target.is_own() {
         true => Command::new(program),

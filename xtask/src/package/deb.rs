@@ -1,5 +1,5 @@
-//! A laid out package as one of Debian: below `/usr/lib/millstream`, with links where the system looks for commands, manual pages,
-//! completions and headers.
+//! A laid out package as one of Debian: below `/usr/lib/millstream`, with links where the system looks for commands,
+//! manual pages, completions and headers.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -10,11 +10,11 @@ use crate::command::{Failure, capture};
 use crate::cross::{GLIBC, Target};
 
 use super::archive::checksum;
-use super::contents::{EXPECTED, VERSION, pkg_config};
-use super::{deb_records, failed, folder};
+use super::contents::{EXPECTED, pkg_config};
+use super::deb_records;
+use super::layout::{PLACE, VERSION, package_folder};
+use crate::files::failed;
 
-/// Where it is.
-pub(super) const PLACE: &str = "usr/lib/millstream";
 /// Folders of the package, and where each file of them is linked below `usr`.
 const LINKED: [(&str, &str); 7] = [
     ("bin", "bin"),
@@ -25,12 +25,13 @@ const LINKED: [(&str, &str); 7] = [
     ("share/zsh/site-functions", "share/zsh/vendor-completions"),
     ("share/fish/vendor_completions.d", "share/fish/vendor_completions.d"),
 ];
-/// Debian's oldest release that it is for has a `dpkg` that reads this, and what newer ones pack by default is read by newer ones only.
+/// Debian's oldest release that it is for has a `dpkg` that reads this, and what newer ones pack by default is read by
+/// newer ones only.
 const COMPRESSION: &str = "xz";
 
 /// Packs it, with its checksum beside it.
 pub(super) fn deb(target: Target, unpacked: &Path) -> Result<PathBuf, Failure> {
-    let tree = folder().join(target.name()).join("deb");
+    let tree = package_folder().join(target.name()).join("deb");
     let _ = fs::remove_dir_all(&tree);
     let (control, own) = (tree.join("DEBIAN"), tree.join(PLACE));
     let parent = own.parent().unwrap_or(&tree);
@@ -43,7 +44,7 @@ pub(super) fn deb(target: Target, unpacked: &Path) -> Result<PathBuf, Failure> {
     deb_records::write_copyright(&tree)?;
     let kib = deb_records::write_checksums(&tree)?;
     fs::write(control.join("control"), description(target, kib)).map_err(|error| failed(&control, &error))?;
-    let deb = folder().join(format!("millstream_{VERSION}_{}.deb", target.debian()));
+    let deb = package_folder().join(format!("millstream_{VERSION}_{}.deb", target.debian()));
     let options = ["--root-owner-group", &format!("-Z{COMPRESSION}"), "--build"];
     capture(Command::new("dpkg-deb").args(options).arg(&tree).arg(&deb))?;
     check_compression(&deb)?;
@@ -105,8 +106,8 @@ fn link(tree: &Path, from: &str, to: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Says where pkg-config looks where the package is. A link to its own description would not do: that goes by its folder. Programs remember
-/// where the library is, since the system's own linker does not look there.
+/// Says where pkg-config looks where the package is. A link to its own description would not do: that goes by its
+/// folder. Programs remember where the library is, since the system's own linker does not look there.
 fn describe_for_c(folder: &Path) -> Result<(), Failure> {
     let description = folder.join("millstream.pc");
     let text = pkg_config(&format!("/{PLACE}"), " -Wl,-rpath,${prefix}/lib");

@@ -1,15 +1,16 @@
-//! What Debian's own tools want to know of a package beside its files: how much room it takes, its checksums, and its licences.
+//! What Debian's own tools want to know of a package beside its files: how much room it takes, its checksums, and its
+//! licences.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::command::{Failure, capture, root};
-use crate::files::below;
+use crate::command::{Failure, capture};
+use crate::files::{below, failed};
+use crate::folders::root;
 
-use super::deb::PLACE;
-use super::failed;
+use super::layout::PLACE;
 
 /// What is below it is no part of what is installed.
 const CONTROL: &str = "DEBIAN";

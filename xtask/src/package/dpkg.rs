@@ -1,4 +1,5 @@
-//! Debian's own tool for packages, which installs one into a folder that it takes for a system, and needs no rights for that.
+//! Debian's own tool for packages, which installs one into a folder that it takes for a system, and needs no rights for
+//! that.
 
 use std::fs;
 use std::path::Path;
@@ -7,9 +8,10 @@ use std::process::Command;
 use crate::command::{Failure, capture};
 use crate::cross::Target;
 
-use super::failed;
+use crate::files::failed;
 
-/// What releases of Debian have that the package depends on: the oldest and the newest that it is for. Names of libgcc differ.
+/// What releases of Debian have that the package depends on: the oldest and the newest that it is for. Names of libgcc
+/// differ.
 const RELEASES: [[(&str, &str); 4]; 2] = [
     [("libc6", "2.28-10"), ("libgcc1", "1:8.3.0-6"), ("libstdc++6", "8.3.0-6"), ("zlib1g", "1:1.2.11.dfsg-1")],
     [("libc6", "2.41-12"), ("libgcc-s1", "14.2.0-19"), ("libstdc++6", "14.2.0-19"), ("zlib1g", "1:1.3.1-1")],
@@ -23,8 +25,8 @@ pub(super) fn install(target: Target, deb: &Path, system: &Path) -> Result<(), F
     dpkg(target, deb, system)
 }
 
-/// Fails if a package can't be installed on a release of Debian, or can where one of what it needs is missing or too old. For that its
-/// records will do.
+/// Fails if a package can't be installed on a release of Debian, or can where one of what it needs is missing or too
+/// old. For that its records will do.
 pub(super) fn check_dependencies(target: Target, control: &str, folder: &Path) -> Result<(), Failure> {
     let (tree, deb) = (folder.join("records"), folder.join("records.deb"));
     let file = tree.join("DEBIAN/control");

@@ -1,14 +1,16 @@
-//! Whether another architecture computes what this one does: results of a network, and tests of crates that need nothing of others.
+//! Whether another architecture computes what this one does: results of a network, and tests of crates that need
+//! nothing of others.
 
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use crate::command::{Failure, capture, cargo, root, run};
+use crate::command::{Failure, capture, cargo, run};
 use crate::cross::{GLIBC, Target, zig};
+use crate::folders::{root, target_folder};
 use crate::native;
 
-use super::failed;
+use crate::files::failed;
 
 /// A frame of the network, in folders of both computers.
 pub(super) const FRAME: &str = "frame.npy";
@@ -27,13 +29,14 @@ pub(super) fn write_network(path: &Path) -> Result<String, Failure> {
     Ok(text)
 }
 
-/// Runs a network on a frame by the program of this computer, in a folder of its own, and returns nothing but `results` there.
+/// Runs a network on a frame by the program of this computer, in a folder of its own, and returns nothing but `results`
+/// there.
 pub(super) fn results_of_here(network: &str, folder: &Path) -> Result<(), Failure> {
     fs::create_dir_all(folder).map_err(|error| failed(folder, &error))?;
     write_frame(&folder.join(FRAME))?;
     let library = native::prepare()?;
     run(cargo().args(["build", "--release", "--quiet", "--package", "millstream"]))?;
-    let program = native::target_folder().join("release/millstream");
+    let program = target_folder().join("release/millstream");
     let steps: [&[&str]; 3] = [
         &["profile", "--no-sweep", "--model", network, "--budget", "1s"],
         &["schedule", "--model", network, "--profile", "profile.json"],

@@ -1,5 +1,5 @@
-//! A package as somebody has it who has nothing else: in a folder of its own, with the command started by a link to it, in an environment
-//! that knows nothing of libraries.
+//! A package as somebody has it who has nothing else: in a folder of its own, with the command started by a link to it,
+//! in an environment that knows nothing of libraries.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use crate::command::{Failure, capture};
 use crate::cross::Target;
 use crate::solver;
 
-use super::failed;
+use crate::files::failed;
 
 /// The smallest of the built-in networks.
 pub(super) const NETWORK: &str = "zoo:tiny-darknet";
@@ -95,9 +95,10 @@ impl Installed {
         self.succeed(&["run", "--frames", "4"]).map(drop)
     }
 
-    /// Where programs of the package run, so do those that are compiled with it: as pkg-config tells, with these variables, by a compiler that
-    /// knows nothing else. A package that is not where it will be has them look for the library in a folder, `will_be_in`, which is not there; one
-    /// that may be anywhere leaves it to whoever compiles to say.
+    /// Where programs of the package run, so do those that are compiled with it: as pkg-config tells, with these
+    /// variables, by a compiler that knows nothing else. A package that is not where it will be has them look for the
+    /// library in a folder, `will_be_in`, which is not there; one that may be anywhere leaves it to whoever compiles to
+    /// say.
     pub(super) fn for_c(
         &self,
         target: Target,

@@ -5,20 +5,21 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
-use crate::command::{Failure, capture, crates, root};
+use crate::command::{Failure, capture, crates};
 use crate::cross::{Target, zig};
-use crate::files::read;
+use crate::files::{failed, read};
+use crate::folders::root;
 use crate::tools;
 
-use super::{failed, folder};
+use super::layout::package_folder;
 
 /// What decides about the page, beside the manifests of crates and the version of what gathers it.
 const SOURCES: [&str; 4] = ["Cargo.lock", "Cargo.toml", CONFIG, TEMPLATE];
 const CONFIG: &str = "xtask/about/about.toml";
 const TEMPLATE: &str = "xtask/about/page.hbs";
 
-/// Files and folders with the licences of crates, of Rust's own library and of what Zig links in, with the names that they get in the package.
-/// What the library for C consists of, the program does as well.
+/// Files and folders with the licences of crates, of Rust's own library and of what Zig links in, with the names that
+/// they get in the package. What the library for C consists of, the program does as well.
 pub(super) fn all(target: Target) -> Result<Vec<(&'static str, PathBuf)>, Failure> {
     let zig = zig::zig()?;
     Ok(vec![
@@ -30,10 +31,11 @@ pub(super) fn all(target: Target) -> Result<Vec<(&'static str, PathBuf)>, Failur
     ])
 }
 
-/// A page with the text of every licence of what a crate, by its folder, consists of, and what it is for; minutes of work, so it is kept while
-/// nothing is compiled that is new. Fails on a licence that is not among those of `xtask/about/about.toml`.
+/// A page with the text of every licence of what a crate, by its folder, consists of, and what it is for; minutes of
+/// work, so it is kept while nothing is compiled that is new. Fails on a licence that is not among those of
+/// `xtask/about/about.toml`.
 pub(crate) fn page(target: Target, name: &str) -> Result<PathBuf, Failure> {
-    let own = folder().join(target.name());
+    let own = package_folder().join(target.name());
     fs::create_dir_all(&own).map_err(|error| failed(&own, &error))?;
     let (page, stamp) = (own.join(format!("{name}.html")), own.join(format!("{name}.stamp")));
     let sources = sources()?;
@@ -58,14 +60,15 @@ fn sources() -> Result<String, Failure> {
     Ok(format!("cargo-about {}\n{}", tools::CARGO_ABOUT, texts.concat()))
 }
 
-/// A folder with what the compiler's makers say of its library, which is part of all that is compiled: of the compiler that is used for a target.
+/// A folder with what the compiler's makers say of its library, which is part of all that is compiled: of the compiler
+/// that is used for a target.
 pub(crate) fn of_rust(target: Target) -> Result<PathBuf, Failure> {
     let variables = zig::variables(target)?;
     let chosen = variables.iter().find(|(name, _)| name == "RUSTC").map(|(_, path)| path.as_os_str());
     let mut rustc = Command::new(chosen.unwrap_or(OsStr::new("rustc")));
     rustc.args(["--print", "sysroot"]).current_dir(root()).envs(variables.iter().map(|(name, value)| (name, value)));
     let sysroot = PathBuf::from(capture(&mut rustc)?.trim());
-    let own = folder().join(target.name()).join("rust");
+    let own = package_folder().join(target.name()).join("rust");
     let _ = fs::remove_dir_all(&own);
     fs::create_dir_all(&own).map_err(|error| failed(&own, &error))?;
     // As rustup lays it out, and as Debian does.

@@ -1,7 +1,8 @@
 //! `cargo xtask package`: what a computer without a compiler needs to run Millstream, in one file.
 //!
-//! The program is compiled against an old C library, for this architecture or another one, and finds the libraries of its engines in the
-//! folder `lib` beside its own. The library for programs in C stands there as well. `--check` unpacks the result where nothing else is and uses it; see [`check`].
+//! The program is compiled against an old C library, for this architecture or another one, and finds the libraries of
+//! its engines in the folder `lib` beside its own. The library for programs in C stands there as well. `--check`
+//! unpacks the result where nothing else is and uses it; see [`check`].
 
 mod archive;
 mod check;
@@ -12,15 +13,13 @@ mod deb_records;
 mod dpkg;
 mod elsewhere;
 mod installed;
+mod layout;
 pub(crate) mod licences;
 mod versions;
 mod wheels;
 
-use std::path::PathBuf;
-
-use crate::command::{Failure, root};
+use crate::command::Failure;
 use crate::cross::Target;
-use crate::files::failed;
 use crate::native;
 
 /// What the command was asked for.
@@ -61,11 +60,6 @@ fn parse(arguments: &[String]) -> Result<Arguments, Failure> {
         }
     }
     Ok(parsed)
-}
-
-/// The folder of packages and of what they are made from.
-fn folder() -> PathBuf {
-    root().join("target/package")
 }
 
 #[cfg(test)]

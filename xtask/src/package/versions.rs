@@ -8,7 +8,8 @@ use std::process::Command;
 use crate::command::{Failure, capture};
 use crate::cross::{GLIBC, Target};
 
-use super::{contents, failed};
+use super::layout;
+use crate::files::failed;
 
 /// What every system has that the package is for.
 const OF_THE_SYSTEM: [&str; 9] = [
@@ -23,8 +24,8 @@ const OF_THE_SYSTEM: [&str; 9] = [
     "libz.so.1",
 ];
 
-/// Versions of the system's libraries: what their names begin with, what the library is called, and the newest that may be needed: what
-/// Debian 10 has.
+/// Versions of the system's libraries: what their names begin with, what the library is called, and the newest that may
+/// be needed: what Debian 10 has.
 const LIMITS: [(&str, &str, [u32; 3]); 4] = [
     ("GLIBC_", "glibc", [GLIBC.0, GLIBC.1, 0]),
     ("GLIBCXX_", "libstdc++", [3, 4, 25]),
@@ -32,8 +33,8 @@ const LIMITS: [(&str, &str, [u32; 3]); 4] = [
     ("GCC_", "libgcc", [7, 0, 0]),
 ];
 
-/// Fails if the program or a library is for another architecture, needs a newer library of the system, or one that is neither in the package nor
-/// in every system.
+/// Fails if the program or a library is for another architecture, needs a newer library of the system, or one that is
+/// neither in the package nor in every system.
 pub(super) fn check(target: Target, unpacked: &Path) -> Result<(), Failure> {
     let libraries = unpacked.join("lib");
     let entries = fs::read_dir(&libraries).map_err(|error| failed(&libraries, &error))?;
@@ -45,7 +46,7 @@ pub(super) fn check(target: Target, unpacked: &Path) -> Result<(), Failure> {
         let told = readelf(file)?;
         fault(&told, target, &packaged).map_or(Ok(()), |fault| Err(Failure(format!("{} {fault}", file.display()))))?;
     }
-    check_name(&readelf(&libraries.join(contents::LIBRARY))?, &contents::soname())
+    check_name(&readelf(&libraries.join(layout::LIBRARY))?, &layout::soname())
 }
 
 /// Fails if the library for C does not call itself so that programs find it by its version.

@@ -5,10 +5,12 @@ use std::path::PathBuf;
 
 use crate::command::Failure;
 use crate::cross::Target;
-use crate::native::{ONNX_RUNTIME, pip_install_for};
+use crate::native::ONNX_RUNTIME;
+use crate::python::pip_install_for;
 use crate::solver::{self, HIGHS};
 
-use super::{failed, folder};
+use super::layout::package_folder;
+use crate::files::failed;
 
 /// Any Python that both packages have files for: only libraries are taken, which do not care.
 const PYTHON: &str = "3.12";
@@ -27,7 +29,7 @@ pub(super) struct Wheels {
 
 /// Fetches what is not there yet.
 pub(super) fn fetch(target: Target) -> Result<Wheels, Failure> {
-    let own = folder().join(target.name());
+    let own = package_folder().join(target.name());
     let packages = [format!("onnxruntime=={ONNX_RUNTIME}"), format!("highspy=={HIGHS}")];
     let (wheels, stamp) = (own.join("wheels"), own.join("wheels.txt"));
     if fs::read_to_string(&stamp).ok() != Some(packages.join("\n")) {

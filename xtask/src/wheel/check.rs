@@ -4,11 +4,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::command::{Failure, capture, root, run};
+use crate::command::{Failure, capture, run};
+use crate::folders::root;
 use crate::native;
 use crate::pinned;
 
-use super::SOURCE;
+use super::place::SOURCE;
 
 /// What the package depends on, and what its tests do, with all that these depend on.
 pub(super) const PACKAGES: &[&str] = &[
@@ -30,7 +31,8 @@ pub(super) const OF_EXAMPLES: &[&str] = &["opencv-python-headless==5.0.0.93", "t
 /// Where wheels are tried.
 const ENVIRONMENT: &str = "target/millstream/wheel-check";
 
-/// Installs a wheel for this computer into an environment of its own, and runs its tests and its example there. Arguments go to pytest.
+/// Installs a wheel for this computer into an environment of its own, and runs its tests and its example there.
+/// Arguments go to pytest.
 pub(super) fn here(wheel: &Path, arguments: &[String]) -> Result<(), Failure> {
     let folder = root().join(ENVIRONMENT);
     let python = environment(&folder)?;

@@ -4,18 +4,21 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::command::{Failure, capture, root, run};
+use crate::command::{Failure, capture, run};
 use crate::cross::{EmulatedBoard, Target};
-use crate::native::pip_install_for;
+use crate::folders::root;
+use crate::python::pip_install_for;
 
-use super::{SOURCE, check, platform};
+use super::check;
+use super::place::{SOURCE, platform};
 
 /// Systems whose wheels will do, by the names that pip knows them by.
 const PLATFORMS: [&str; 4] = ["manylinux_2_28", "manylinux_2_27", "manylinux_2_17", "manylinux2014"];
 /// Those tests that start no programs: the kernel knows nothing of QEMU.
 const TESTS: [&str; 2] = ["tests/test_session.py", "tests/test_streaming.py"];
 
-/// Installs a wheel beside Debian's Python of that architecture, and runs tests of the package there. Arguments go to pytest.
+/// Installs a wheel beside Debian's Python of that architecture, and runs tests of the package there. Arguments go to
+/// pytest.
 pub(super) fn check(target: Target, wheel: &Path, arguments: &[String]) -> Result<(), Failure> {
     let folder = root().join("target/millstream").join(format!("wheel-check-{}", target.name()));
     let guest = folder.join("guest");

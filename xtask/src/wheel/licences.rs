@@ -4,11 +4,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::command::{Failure, capture, root};
+use crate::command::{Failure, capture};
 use crate::cross::Target;
+use crate::files::failed;
+use crate::folders::root;
 use crate::package::licences;
 
-use super::{SOURCE, failed};
+use super::place::SOURCE;
 
 /// The page about crates. maturin takes all files whose names begin like this, as `pyproject.toml` says.
 const CRATES: &str = "LICENSE-CRATES.html";

@@ -1,23 +1,26 @@
-//! `cargo xtask wheel`: the Python package, built by maturin: for this computer, or for all of an architecture with the C library that packages
-//! need. `--check` tests it as whoever installs it has it.
+//! `cargo xtask wheel`: the Python package, built by maturin: for this computer, or for all of an architecture with the
+//! C library that packages need. `--check` tests it as whoever installs it has it.
 
 mod check;
 mod emulated;
 mod licences;
+mod place;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::command::{Failure, root, run};
-use crate::cross::{GLIBC, Target, zig};
+use crate::command::{Failure, run};
+use crate::cross::{Target, zig};
 use crate::files::failed;
-use crate::native::python_tool;
+use crate::folders::root;
+use crate::python::python_tool;
+
+use place::{SOURCE, platform};
 
 /// What builds the package.
 const MATURIN: (&str, &str, &str) = ("maturin", "1.16.0", "bin/maturin");
-/// Where the package is made from, and where wheels are put.
-const SOURCE: &str = "crates/python";
+/// Where wheels are put.
 const WHEELS: &str = "target/wheels";
 
 /// The Python packages that are fetched here.
@@ -40,7 +43,8 @@ struct Arguments<'a> {
     pytest: &'a [String],
 }
 
-/// Builds the wheel; with `--check`, installs it where nothing else is and runs its tests there. Further arguments go to pytest.
+/// Builds the wheel; with `--check`, installs it where nothing else is and runs its tests there. Further arguments go
+/// to pytest.
 pub(crate) fn wheel(arguments: &[String]) -> Result<(), Failure> {
     let Arguments { target, is_check, pytest } = parse(arguments)?;
     let wheel = build(target)?;
@@ -71,7 +75,8 @@ fn parse(arguments: &[String]) -> Result<Arguments<'_>, Failure> {
 }
 
 fn build(target: Option<Target>) -> Result<PathBuf, Failure> {
-    // Nothing that is fetched for the workspace is needed: the package is built without the solver, and brings ONNX Runtime itself.
+    // Nothing that is fetched for the workspace is needed: the package is built without the solver, and brings ONNX
+    // Runtime itself.
     python_tool(MATURIN)?;
     let (wheels, maturin) = (root().join(WHEELS), root().join("target/millstream").join(MATURIN.0).join(MATURIN.2));
     // Of this architecture, what is there afterwards is what was built.
@@ -99,11 +104,6 @@ fn in_folder(folder: &Path, ending: &str) -> Result<Vec<PathBuf>, Failure> {
     let entries = fs::read_dir(folder).map_err(|error| failed(folder, &error))?;
     let files = entries.filter_map(Result::ok).map(|entry| entry.path());
     Ok(files.filter(|file| file.display().to_string().ends_with(ending)).collect())
-}
-
-/// What wheels call the systems that [`GLIBC`] is old enough for.
-fn platform() -> String {
-    format!("manylinux_{}_{}", GLIBC.0, GLIBC.1)
 }
 
 #[cfg(test)]

@@ -65,7 +65,7 @@ pub(super) fn core_providers() -> Result<Vec<Provider>, Error> {
     Ok(Environment::load()?.core_providers().collect())
 }
 
-/// What a provider runs on, where it tells.
+/// What a provider runs on, where it says so.
 pub(super) fn device_of(provider: &Provider) -> Result<Option<String>, Error> {
     Ok(Environment::load()?.device_of(provider)?)
 }

@@ -16,7 +16,7 @@ pub(crate) fn with_providers_for<'a>(board: Board, engines: impl Iterator<Item =
         return board;
     }
     let detected = cpu::core_providers().unwrap_or_default();
-    let wanted = detected.into_iter().filter(|own| missing.contains(&own.engine()));
+    let wanted = detected.into_iter().filter(|device| missing.contains(&device.engine()));
     wanted.fold(board, Board::with_provider)
 }
 

@@ -3,7 +3,6 @@
 use millstream_board::{Accelerator, Board, EngineName, Provider};
 
 use super::{cpu, gpu, openvino};
-use crate::Machine;
 
 /// An engine on one device.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,9 +17,9 @@ pub struct EngineReport {
     pub used_by: Vec<String>,
 }
 
-/// The engines that this program was built with, what they run on, and what uses them on a machine. Loads their libraries.
-pub fn engines(machine: &Machine) -> Vec<EngineReport> {
-    let board = machine.board();
+/// The engines that this program was built with, what they run on, and what uses them on a board. Loads their
+/// libraries.
+pub(crate) fn reports(board: &Board) -> Vec<EngineReport> {
     let mut reports = Vec::new();
     let row = |engine: &str, version: Result<String, String>, device: Option<String>, used_by: Vec<String>| {
         EngineReport { engine: engine.to_owned(), version, device, used_by }
@@ -30,7 +29,7 @@ pub fn engines(machine: &Machine) -> Vec<EngineReport> {
     let used_by = clusters(board, EngineName::OnnxRuntime);
     reports.push(row("onnxruntime", onnx_runtime.clone(), Some("CPU".to_owned()), used_by));
     for name in cpu::providers().unwrap_or_default() {
-        let is_named = |own: &Provider| own.library.is_none() && own.provider.as_str() == name;
+        let is_named = |provider: &Provider| provider.library.is_none() && provider.provider.as_str() == name;
         if !board.providers().iter().any(is_named) {
             reports.push(row("onnxruntime", onnx_runtime.clone(), Some(name.to_owned()), Vec::new()));
         }
@@ -53,7 +52,7 @@ pub fn engines(machine: &Machine) -> Vec<EngineReport> {
     }
 
     if gpu::IS_BUILT_IN {
-        let is_own = |own: &&Accelerator| own.engine.is_none() && !openvino::drives(own);
+        let is_own = |accelerator: &&Accelerator| accelerator.engine.is_none() && !openvino::drives(accelerator);
         for accelerator in board.accelerators().iter().filter(is_own) {
             let device = accelerator.name.clone().unwrap_or_else(|| accelerator.kind.to_string());
             reports.push(row("wgpu", Ok("built in".to_owned()), Some(device), vec![accelerator.label.clone()]));
@@ -65,8 +64,8 @@ pub fn engines(machine: &Machine) -> Vec<EngineReport> {
 /// A provider that the board names, which is as good as the version of ONNX Runtime if it can be used.
 fn of_provider(board: &Board, provider: &Provider, onnx_runtime: &Result<String, String>) -> EngineReport {
     let mut used_by = clusters(board, provider.engine());
-    let accelerators = board.accelerators().iter().filter(|own| own.engine == Some(provider.engine));
-    used_by.extend(accelerators.map(|own| own.label.clone()));
+    let accelerators = board.accelerators().iter().filter(|accelerator| accelerator.engine == Some(provider.engine));
+    used_by.extend(accelerators.map(|accelerator| accelerator.label.clone()));
     let opened = cpu::device_of(provider).map_err(|error| error.to_string());
     let name = provider.provider.as_str();
     let device = match &opened {
@@ -78,11 +77,11 @@ fn of_provider(board: &Board, provider: &Provider, onnx_runtime: &Result<String,
 }
 
 fn clusters(board: &Board, engine: EngineName) -> Vec<String> {
-    let own = board.clusters().iter().filter(|cluster| cluster.engines.contains(engine));
-    own.map(|cluster| cluster.label.clone()).collect()
+    let clusters = board.clusters().iter().filter(|cluster| cluster.engines.contains(engine));
+    clusters.map(|cluster| cluster.label.clone()).collect()
 }
 
 fn accelerators(board: &Board, is_it: impl Fn(Option<&str>) -> bool) -> Vec<String> {
-    let own = board.accelerators().iter().filter(|accelerator| is_it(accelerator.name.as_deref()));
-    own.map(|accelerator| accelerator.label.clone()).collect()
+    let accelerators = board.accelerators().iter().filter(|accelerator| is_it(accelerator.name.as_deref()));
+    accelerators.map(|accelerator| accelerator.label.clone()).collect()
 }

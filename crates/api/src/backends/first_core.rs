@@ -6,7 +6,8 @@ use millstream_graph::Graph;
 
 use crate::Error;
 
-/// The processor on which a network runs plainly: the board's first core, with the first of its engines that runs all operators.
+/// The processor on which a network runs plainly: the board's first core, with the first of its engines that runs all
+/// operators.
 pub(crate) fn first_core(board: &Board, backend: &dyn Backend, graph: &Graph) -> Result<Processor, Error> {
     let cluster = board.clusters().first().ok_or(Error::Incomplete { what: "cluster" })?;
     let core = cluster.cores.first().ok_or(Error::Incomplete { what: "core" })?;
@@ -20,9 +21,9 @@ pub(crate) fn with_able_engine(
     backend: &dyn Backend,
     graph: &Graph,
 ) -> Result<Processor, Error> {
-    let refused = |own: &Processor| graph.order().iter().copied().find(|&id| !backend.supports(id, own));
+    let refused = |processor: &Processor| graph.order().iter().copied().find(|&id| !backend.supports(id, processor));
     let with_each = || cluster.engines.iter().map(|engine| processor.clone().with_engine(engine));
-    if let Some(able) = with_each().find(|own| refused(own).is_none()) {
+    if let Some(able) = with_each().find(|processor| refused(processor).is_none()) {
         return Ok(able);
     }
     let Some(operator) = refused(&processor) else { return Ok(processor) };

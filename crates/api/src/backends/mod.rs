@@ -9,7 +9,7 @@ mod cpu;
 #[path = "no_cpu.rs"]
 mod cpu;
 pub(crate) mod devices;
-mod engines;
+pub(crate) mod engines;
 pub(crate) mod first_core;
 #[cfg(feature = "wgpu")]
 mod gpu;
@@ -29,51 +29,44 @@ use std::sync::Arc;
 use millstream_backend::{Backend, Observed, Several};
 use millstream_board::{Accelerator, AcceleratorKind, Board, EngineName};
 use millstream_cost::CostTable;
+use millstream_graph::Graph;
 use millstream_onnx::Model;
-use millstream_predict::{Profile, fit, threads_by_family};
+use millstream_predict::{Profile, threads_by_family};
 
 use crate::backends::core_engine::{CoreEngine, Plain, SessionThreads};
-use crate::{Control, Error, Machine, Network};
+use crate::{Control, Error};
 use cpu::Cpu;
 use gpu::Gpus;
 use openvino::OpenVino;
 use with_engine::WithEngine;
 
-pub use engines::{EngineReport, engines};
+pub use engines::EngineReport;
 
 /// The backends of a board for one model.
 pub(crate) struct Backends {
     /// All of them as one.
     pub(crate) all: Arc<dyn Observed>,
-    cores: Vec<(EngineName, Arc<dyn CoreEngine>)>,
+    cores: Vec<OnCores>,
     gpus: Gpus,
 }
 
 impl Backends {
-    /// Opens whatever the board has, to try many ways to run the model. `profile` says how threads of GPUs share the work, if it is
-    /// known.
+    /// Opens whatever the board has, to try many ways to run the model. `profile` says how threads of GPUs share the
+    /// work, if it is known.
     pub(crate) fn open(board: &Board, model: &Arc<Model>, profile: Option<&Profile>) -> Result<Self, Error> {
         Self::with_sessions(None, board, model, profile)
     }
 
-    /// The same to run a network in one way, which is prepared faster the next time. Threads are as the network's profile suggests,
-    /// where there is one; its costs come with them.
-    pub(crate) fn open_to_run(machine: &Machine, network: &Network) -> Result<(Self, Option<CostTable>), Error> {
-        let (board, model) = (machine.board(), network.model());
-        let profile = machine.cache.load(network, board);
-        let backends = Self::with_sessions(machine.cache.sessions().as_deref(), board, model, profile.as_ref())?;
-        let costs = profile.map(|profile| backends.choose_threads(network, board, &profile)).transpose()?;
-        Ok((backends, costs))
-    }
-
-    /// `sessions`: a folder for what engines make, to be found by the next start.
-    fn with_sessions(
+    /// The same to run the model in one way: `sessions` is a folder for what engines make, to be found by the next
+    /// start.
+    pub(crate) fn with_sessions(
         sessions: Option<&Path>,
         board: &Board,
         model: &Arc<Model>,
         profile: Option<&Profile>,
     ) -> Result<Self, Error> {
-        let (mut all, cores) = on_cores_of(board, model, sessions)?;
+        let cores = on_cores_of(board, model, sessions)?;
+        let mut all: Vec<Arc<dyn Observed>> = cores.iter().map(OnCores::backend).collect();
         let mut gpus = Gpus::new(model);
         for accelerator in board.accelerators() {
             all.push(match accelerator.engine {
@@ -91,31 +84,26 @@ impl Backends {
         Arc::clone(&self.all) as Arc<dyn Backend>
     }
 
-    /// Lets every operator family use as many threads of a cluster as the costs of the network suggest, and returns these costs.
-    pub(crate) fn choose_threads(
-        &self,
-        network: &Network,
-        board: &Board,
-        profile: &Profile,
-    ) -> Result<CostTable, Error> {
-        let graph = network.graph();
-        let table = fit(profile, board, network.digest(), graph, network.chain())?;
+    /// Lets every operator family use as many threads of a cluster as the costs of the network suggest.
+    pub(crate) fn choose_threads(&self, graph: &Graph, board: &Board, costs: &CostTable) {
         for cluster in board.clusters().iter().filter(|cluster| cluster.cores.len() > 1) {
-            for (name, engine) in self.cores.iter().filter(|(name, _)| cluster.engines.contains(*name)) {
-                let threads = threads_by_family(&table, graph, &cluster.label, *name);
+            for OnCores { name, engine } in self.cores.iter().filter(|on_cores| cluster.engines.contains(on_cores.name))
+            {
+                let threads = threads_by_family(costs, graph, &cluster.label, *name);
                 tracing::info!(cluster = cluster.label, engine = %name, ?threads, "threads by operator family");
                 engine.choose_threads(&cluster.label, threads);
             }
         }
-        Ok(table)
     }
 
-    /// Keeps no more sessions from now on: what is prepared while frames flow should take neither cores nor memory from them.
+    /// Keeps no more sessions from now on: what is prepared while frames flow should take neither cores nor memory from
+    /// them.
     pub(crate) fn stop_keeping(&self) {
-        self.cores.iter().for_each(|(_, engine)| engine.stop_keeping());
+        self.cores.iter().for_each(|on_cores| on_cores.engine.stop_keeping());
     }
 
-    /// Measures how the work of convolutions is best divided among the threads of each GPU, where the profile does not know.
+    /// Measures how the work of convolutions is best divided among the threads of each GPU, where the profile does not
+    /// know.
     pub(crate) fn measure_granularity(&self, profile: &mut Profile, control: &Control) -> Result<(), Error> {
         self.gpus.measure_granularity(profile, control)
     }
@@ -126,8 +114,8 @@ pub(crate) fn unoptimised(model: &Arc<Model>) -> Result<Arc<dyn Backend>, Error>
     cpu::unoptimised(model)
 }
 
-/// An engine as it comes, on cores that it chooses itself: ONNX Runtime's threads where the system puts them, spinning; OpenVINO by each of
-/// its hints.
+/// An engine as it comes, on cores that it chooses itself: ONNX Runtime's threads where the system puts them, spinning;
+/// OpenVINO by each of its hints.
 pub(crate) fn plainly(engine: EngineName, model: &Arc<Model>) -> Result<Vec<Plain>, Error> {
     match engine {
         EngineName::OpenVino => openvino::plainly(model),
@@ -172,20 +160,27 @@ fn unknown(engine: EngineName) -> Error {
 
 /// The engines on the cores.
 pub(crate) fn on_cores(board: &Board, model: &Arc<Model>) -> Result<Arc<dyn Observed>, Error> {
-    Ok(Arc::new(Several::new(on_cores_of(board, model, None)?.0)))
+    let engines = on_cores_of(board, model, None)?;
+    Ok(Arc::new(Several::new(engines.iter().map(OnCores::backend).collect())))
 }
 
-type OnCores = (Vec<Arc<dyn Observed>>, Vec<(EngineName, Arc<dyn CoreEngine>)>);
+/// An engine on the cores that use it.
+struct OnCores {
+    name: EngineName,
+    engine: Arc<dyn CoreEngine>,
+}
 
-/// What runs operators on the cores of each cluster, and the engines that do.
-fn on_cores_of(board: &Board, model: &Arc<Model>, sessions: Option<&Path>) -> Result<OnCores, Error> {
-    let (mut all, mut engines): OnCores = (Vec::new(), Vec::new());
-    for name in board.engines_in_use() {
-        let engine = opened(board, name, model, sessions)?;
-        all.push(Arc::new(WithEngine::new(engine.backend(), name)) as Arc<dyn Observed>);
-        engines.push((name, engine));
+impl OnCores {
+    /// What runs operators on these cores, and on no others.
+    fn backend(&self) -> Arc<dyn Observed> {
+        Arc::new(WithEngine::new(self.engine.backend(), self.name))
     }
-    Ok((all, engines))
+}
+
+/// The engines on the cores of each cluster. `sessions`: a folder for what they make, to be found by the next start.
+fn on_cores_of(board: &Board, model: &Arc<Model>, sessions: Option<&Path>) -> Result<Vec<OnCores>, Error> {
+    let on_cores = |name| Ok(OnCores { name, engine: opened(board, name, model, sessions)? });
+    board.engines_in_use().map(on_cores).collect()
 }
 
 /// The engine of a graphics device.

@@ -82,7 +82,8 @@ fn id(accelerator: &Accelerator) -> Option<&str> {
     accelerator.name.as_deref()?.strip_prefix(PREFIX)?.split(':').next()
 }
 
-/// Its devices beside the cores, as accelerators; graphics devices only where none are known: the others are likely the same.
+/// Its devices beside the cores, as accelerators; graphics devices only where none are known: the others are likely the
+/// same.
 pub(super) fn devices(known: &[Accelerator]) -> Result<Vec<Accelerator>, Error> {
     let all = library()?.devices().map_err(millstream_backend::BackendError::from)?;
     let (mut gpus, mut npus) = (0, 0);

@@ -1,3 +1,5 @@
+//! An engine that leaves the processors of other engines alone.
+
 use std::sync::Arc;
 use std::time::Duration;
 

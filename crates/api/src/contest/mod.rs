@@ -1,7 +1,9 @@
 //! Our schedules beside what one would use otherwise, in one interleaved run.
 
 mod contender;
+mod measurement;
 mod session_options;
+mod sessions;
 mod slowing;
 mod turns;
 
@@ -12,12 +14,15 @@ use millstream_pipeline::Objective;
 use millstream_schedule::Schedule;
 use serde::Serialize;
 
-use crate::measured::{Measured, cached};
+use crate::learning::measured::Measured;
+use crate::measuring::profiling::cached;
 use crate::{Aim, Control, Error, Event, Machine, Network, backends};
-use contender::{Contender, Measurement};
+use contender::{Contender, PinnedEngine};
+use measurement::Measurement;
+use turns::{Rounds, Turn, quantile};
+
 pub use session_options::{MeasuredSession, SessionContest, SessionOptions, Waiting, session_options};
 pub use slowing::{SlowedCores, Slowing};
-use turns::{Rounds, Turn, quantile};
 
 /// A core, and how many times slower it is made or taken to be.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -36,13 +41,14 @@ impl SlowCore {
 /// How long a turn is at least where nothing else is said.
 pub const TURN: Duration = Duration::from_millis(1500);
 
-/// How contenders take turns.
+/// Settings of the turns that contenders take.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TurnOptions {
     /// Rounds in which every contender has a turn.
     pub rounds: usize,
-    /// How long a turn is at least; it has eight frames of our slowest schedule, or of the slowest session, in any case.
+    /// How long a turn is at least; it has eight frames of our slowest schedule, or of the slowest session, in any
+    /// case.
     pub turn: Duration,
 }
 
@@ -52,14 +58,15 @@ impl TurnOptions {
         Self { rounds, turn: TURN }
     }
 
-    /// Of turns that last this long at least. In less than 100 ms, a single tick of somebody else makes a turn a disturbed one.
+    /// Of turns that last this long at least. In less than 100 ms, a single tick of somebody else makes a turn a
+    /// disturbed one.
     #[must_use]
     pub fn with_turn(self, turn: Duration) -> Self {
         Self { turn, ..self }
     }
 }
 
-/// What came of comparing ways to run a network.
+/// The result of a comparison: a report for each contender.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct NetworkContest {
     /// The network.
@@ -68,7 +75,7 @@ pub struct NetworkContest {
     pub contenders: Vec<ContenderReport>,
 }
 
-/// What one way to run a network did: medians over the rounds.
+/// Measurements of one contender: medians over the rounds.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ContenderReport {
     /// What it is.
@@ -96,7 +103,8 @@ pub struct ContenderReport {
     pub frames_per_second_p75: f64,
     /// What passed in each round.
     pub rounds: Vec<f64>,
-    /// Rounds during which other programs, or a virtual machine's host, used more than a tenth of a core, also when they were repeated.
+    /// Rounds during which other programs, or a virtual machine's host, used more than a tenth of a core, also when
+    /// they were repeated.
     pub disturbed_rounds: usize,
     /// Median over the rounds of the round's median time of a frame.
     pub median_frame_seconds: f64,
@@ -122,13 +130,14 @@ pub fn compare(
     let mut measured = Measured::known_or_new(machine, network, known, budget, control)?;
     let backend = measured.backends.backend();
     let frame = network.first_frame(&*backend, board)?.to_vec();
+
     let mut rivals = Vec::new();
     let providers = board.engines_in_use().filter(|engine| matches!(engine, EngineName::Provider(_)));
     for engine in EngineName::BUILT_IN.into_iter().chain(providers) {
         match rivals_with(engine, network, board) {
-            Ok(own) => rivals.extend(own),
+            Ok(built) => rivals.extend(built),
             Err(error) if board.engines_in_use().any(|used| used == engine) => return Err(error),
-            Err(error) => control.tell(&Event::Warning(&format!("{} is no rival: {error}", engine.title()))),
+            Err(error) => control.emit(&Event::Warning(&format!("{} is no rival: {error}", engine.title()))),
         }
     }
     // The rivals are there already when our schedules are tried out: several sessions in one process cost each other
@@ -144,12 +153,13 @@ pub fn compare(
     for objective in objectives {
         let plan = plans.chosen(objective)?;
         let is_same =
-            |other: &&mut Contender| other.plan.as_ref().is_some_and(|(other, _)| other.is_same_pipeline(plan));
+            |other: &&mut Contender| other.own.as_ref().is_some_and(|planned| planned.plan.is_same_pipeline(plan));
         match contenders.iter_mut().find(is_same) {
             Some(contender) => contender.name = format!("{}, {objective}", contender.name),
             None => contenders.push(Contender::schedule(network, &plans.problem, plan, objective, &backend)?),
         }
     }
+
     contenders.extend(rivals);
     let cores = board.cores().map(|core| core.id).collect();
     let turns = Rounds::new(network, &contenders, &frame, cores, options.turn).play(options.rounds, control)?;
@@ -163,7 +173,8 @@ fn rivals_with(engine: EngineName, network: &Network, board: &Board) -> Result<V
     for plain in backends::plainly(engine, network.model())? {
         rivals.push(Contender::plain(network, board, engine, &plain)?);
     }
-    let pinned = (engine, &backends::pinned(board, engine, network.model())?);
+    let backend = &backends::pinned(board, engine, network.model())?;
+    let pinned = PinnedEngine { name: engine, backend };
     // Of one cluster, it would be much the same as the engine as it comes.
     if board.clusters().len() > 1 || engine == EngineName::OnnxRuntime {
         rivals.push(Contender::session_on_fastest_cluster(network, board, pinned)?);
@@ -177,12 +188,12 @@ fn report(contender: &Contender, turns: &[Turn]) -> ContenderReport {
         |of: &dyn Fn(&Measurement) -> f64| turns.iter().map(|turn| of(&turn.measurement)).collect::<Vec<f64>>();
     let median = |of: &dyn Fn(&Measurement) -> f64| quantile(&values(of), 0.5);
     let throughput = values(&|measurement| measurement.frames_per_second);
-    let plan = contender.plan.as_ref().map(|(plan, _)| plan);
+    let plan = contender.own.as_ref().map(|planned| &planned.plan);
     ContenderReport {
         name: contender.name.clone(),
         rival: contender.rival,
         configuration: contender.configuration.clone(),
-        schedule: contender.plan.as_ref().map(|(_, schedule)| schedule.clone()),
+        schedule: contender.own.as_ref().map(|planned| planned.schedule.clone()),
         in_order: contender.in_order,
         predicted_period_seconds: plan.map(|plan| plan.period.seconds()),
         predicted_latency_seconds: plan.map(|plan| plan.latency.seconds()),
@@ -198,10 +209,11 @@ fn report(contender: &Contender, turns: &[Turn]) -> ContenderReport {
 }
 
 impl ContenderReport {
-    /// Whether the two passed as many frames as far as the rounds can tell: 1 is within the interval that has the median of the rounds'
-    /// ratios with 95 % (by their ranks, whatever their distribution). With less than six rounds nothing is certain that much.
+    /// Whether the two passed as many frames as far as the rounds can tell: 1 is within the interval that has the
+    /// median of the rounds' ratios with 95 % (by their ranks, whatever their distribution). With less than six rounds
+    /// nothing is certain that much.
     pub fn is_within_noise_of(&self, other: &Self) -> bool {
-        let mut ratios: Vec<f64> = self.rounds.iter().zip(&other.rounds).map(|(own, other)| own / other).collect();
+        let mut ratios: Vec<f64> = self.rounds.iter().zip(&other.rounds).map(|(ours, other)| ours / other).collect();
         ratios.sort_unstable_by(f64::total_cmp);
         let rank = median_rank(ratios.len());
         let interval = rank.and_then(|rank| Some((ratios.get(rank)?, ratios.get(ratios.len() - 1 - rank)?)));
@@ -209,8 +221,8 @@ impl ContenderReport {
     }
 }
 
-/// From which of so many values, counted from 0, to which from the end their median lies with 95 %: the chance that it is beyond is that of as
-/// few heads in so many throws of a coin. `None` where no interval is that certain.
+/// From which of so many values, counted from 0, to which from the end their median lies with 95 %: the chance that it
+/// is beyond is that of as few heads in so many throws of a coin. `None` where no interval is that certain.
 fn median_rank(values: usize) -> Option<usize> {
     const BEYOND_EITHER_END: f64 = 0.025;
     let mut chance = 0.5_f64.powi(i32::try_from(values).unwrap_or(i32::MAX));

@@ -1,4 +1,4 @@
-//! How one session of plain ONNX Runtime had best be set up, for those who stay with it.
+//! The fastest settings for one session of plain ONNX Runtime, for users who stay with it.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -14,7 +14,7 @@ use super::turns::{Rounds, Turn, quantile};
 use crate::backends::core_engine::SessionThreads;
 use crate::{Control, Error, Machine, Network, backends};
 
-/// What a session's threads do while they wait for work.
+/// The behaviour of a session's threads while they wait for work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -91,7 +91,7 @@ impl SessionOptions {
     }
 }
 
-/// What a session that was set up in some way did: medians over the rounds.
+/// Measurements of a session with certain options: medians over the rounds.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct MeasuredSession {
     /// How it was set up.
@@ -139,9 +139,10 @@ impl Candidate {
     }
 }
 
-/// Measures sessions of plain ONNX Runtime in turns: on 1, 2, 4, ... and all cores of each cluster and on all cores of the board, pinned
-/// there; with as many threads as there are cores wherever the system puts them; each with threads that spin or sleep while they wait.
-/// The time of a frame counts, one frame after the other. If the caller asks to stop, the rounds so far count.
+/// Measures sessions of plain ONNX Runtime in turns: on 1, 2, 4, ... and all cores of each cluster and on all cores of
+/// the board, pinned there; with as many threads as there are cores wherever the system puts them; each with threads
+/// that spin or sleep while they wait. The time of a frame counts, one frame after the other. If the caller asks to
+/// stop, the rounds so far count.
 ///
 /// # Errors
 /// [`Error::NotHere`] if the board is not this computer; whatever keeps a session from running.
@@ -169,7 +170,8 @@ pub fn session_options(
     let cores = board.cores().map(|core| core.id).collect();
     let rounds = Rounds::new(network, &sessions, &frame, cores, options.turn).for_frames_of(slowest);
     let turns = rounds.play(options.rounds, control)?;
-    let mut measured: Vec<_> = candidates.iter().zip(&turns).map(|(own, turns)| report(own, turns)).collect();
+    let mut measured: Vec<_> =
+        candidates.iter().zip(&turns).map(|(candidate, turns)| report(candidate, turns)).collect();
     measured.sort_by(|one, other| one.frame_seconds.total_cmp(&other.frame_seconds));
     Ok(SessionContest { network: network.name().to_owned(), sessions: measured })
 }
@@ -244,10 +246,12 @@ mod tests {
     fn every_cluster_is_tried_with_some_and_all_of_its_cores() {
         let board = board("B3#4+s1:300#0");
         let candidates = candidates(&board);
-        assert!(candidates[0].is_default() && candidates.iter().filter(|own| own.is_default()).count() == 1);
+        assert!(
+            candidates[0].is_default() && candidates.iter().filter(|candidate| candidate.is_default()).count() == 1
+        );
         let places: Vec<(String, usize)> =
-            candidates.iter().map(|own| (own.threads(), own.processor.cores.len())).collect();
-        let times = |place: &str, cores| places.iter().filter(|own| **own == (place.to_owned(), cores)).count();
+            candidates.iter().map(|candidate| (candidate.threads(), candidate.processor.cores.len())).collect();
+        let times = |place: &str, cores| places.iter().filter(|other| **other == (place.to_owned(), cores)).count();
         assert_eq!(
             [times("anywhere", 4), times("B1", 1), times("B2", 2), times("B3", 3), times("s1", 1)],
             [3, 1, 3, 3, 1]
@@ -258,7 +262,7 @@ mod tests {
     #[test]
     fn a_single_core_is_tried_once_pinned_and_once_anywhere() {
         let candidates = candidates(&board("B1"));
-        assert_eq!(candidates.iter().map(|own| own.is_pinned).collect::<Vec<_>>(), [false, true]);
+        assert_eq!(candidates.iter().map(|candidate| candidate.is_pinned).collect::<Vec<_>>(), [false, true]);
     }
 
     #[test]

@@ -12,15 +12,17 @@ use millstream_machine::{become_real_time, pin_current_thread};
 
 use crate::{Error, SlowCore, thread};
 
-/// A real-time pulse and the pause after it: short beside what operators take, so that work of any length is slower by the same factor.
+/// A real-time pulse and the pause after it: short beside what operators take, so that work of any length is slower by
+/// the same factor.
 const PULSE_PERIOD: Duration = Duration::from_micros(300);
 
-/// How a core is made slower.
+/// A means by which a core is made slower.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Slowing {
     /// A real-time thread takes the core away for a part of every 0.3 ms: evenly.
     RealTimePulses,
-    /// Threads of the usual class share the core with the work: in turns of milliseconds. For where real-time scheduling is not allowed.
+    /// Threads of the usual class share the core with the work: in turns of milliseconds. For where real-time
+    /// scheduling is not allowed.
     BusyLoops,
 }
 
@@ -41,12 +43,12 @@ pub struct SlowedCores {
 }
 
 impl SlowedCores {
-    /// Makes each core as slow as it says: with real-time pulses where the system allows them, else with as many busy loops as leave the
-    /// given share of the core to everything else, two for a factor of 3.
+    /// Makes each core as slow as it says: with real-time pulses where the system allows them, else with as many busy
+    /// loops as leave the given share of the core to everything else, two for a factor of 3.
     ///
     /// # Errors
-    /// [`Error::SlowCore`] for a factor that is not above 1 and at most [`SlowCore::MOST`], one that needs pulses where they are not allowed,
-    /// and a core that is named twice; [`Error::Thread`] if a thread can't be started or pinned.
+    /// [`Error::SlowCore`] for a factor that is not above 1 and at most [`SlowCore::MOST`], one that needs pulses where
+    /// they are not allowed, and a core that is named twice; [`Error::Thread`] if a thread can't be started or pinned.
     pub fn start(slow_cores: &[SlowCore]) -> Result<Self, Error> {
         let mut slowed = Self { stop: Arc::default(), threads: Vec::new(), methods: Vec::new() };
         for (place, &slow) in slow_cores.iter().enumerate() {
@@ -108,7 +110,7 @@ impl SlowedCores {
         Ok(())
     }
 
-    /// Starts a thread on a core; tells whether it is at work.
+    /// Starts a thread on a core; returns whether it is at work.
     fn begin(
         &mut self,
         core: CoreId,
@@ -166,10 +168,10 @@ mod tests {
     fn classes(core: CoreId) -> Vec<String> {
         let tasks = std::fs::read_dir("/proc/self/task").unwrap().flatten();
         let stats = tasks.filter_map(|task| std::fs::read_to_string(task.path().join("stat")).ok());
-        let own = stats.filter(|stat| {
+        let threads = stats.filter(|stat| {
             [format!("(pulses {core})"), format!("(busy loop {core})")].iter().any(|name| stat.contains(name.as_str()))
         });
-        own.filter_map(|stat| stat.rsplit_once(')')?.1.split_whitespace().nth(38).map(str::to_owned)).collect()
+        threads.filter_map(|stat| stat.rsplit_once(')')?.1.split_whitespace().nth(38).map(str::to_owned)).collect()
     }
 
     #[test]

@@ -6,8 +6,9 @@ use millstream_backend::Tensor;
 use millstream_board::CoreId;
 use millstream_machine::OthersWatch;
 
-use super::contender::{Contender, Measurement};
-use crate::disturbance::DISTURBED;
+use super::contender::Contender;
+use super::measurement::Measurement;
+use crate::measuring::disturbance::DISTURBED;
 use crate::{Control, Error, Network};
 
 /// A contender works in one turn at least so many times as long as a frame takes in our slowest pipeline.
@@ -50,7 +51,7 @@ impl<'a> Rounds<'a> {
         cores: Vec<CoreId>,
         turn: Duration,
     ) -> Self {
-        let slowest = contenders.iter().filter_map(|contender| Some(contender.plan.as_ref()?.0.latency.seconds()));
+        let slowest = contenders.iter().filter_map(|contender| Some(contender.own.as_ref()?.plan.latency.seconds()));
         let turn = turn.max(Duration::from_secs_f64(slowest.fold(0.0, f64::max)) * TURN_FRAMES);
         Self { network, contenders, frame, cores, turn }
     }
@@ -60,8 +61,8 @@ impl<'a> Rounds<'a> {
         Self { turn: self.turn.max(slowest.saturating_mul(TURN_FRAMES)), ..self }
     }
 
-    /// The turns of each contender: one in every round, and as many rounds again at most for those that had a disturbed one. If the caller
-    /// asks to stop, the turns so far count.
+    /// The turns of each contender: one in every round, and as many rounds again at most for those that had a disturbed
+    /// one. If the caller asks to stop, the turns so far count.
     pub(super) fn play(&self, rounds: usize, control: &Control) -> Result<Vec<Vec<Turn>>, Error> {
         let mut steps = control.steps(format!("comparing on {}", self.network.name()), rounds);
         let mut turns: Vec<Vec<Turn>> = vec![Vec::new(); self.contenders.len()];
@@ -146,13 +147,13 @@ mod tests {
             },
             others,
         };
-        let mut own = turn(5.0, 0.5);
-        assert!(own.is_disturbed());
-        own.replace_by_quieter(turn(9.0, 0.6));
-        assert_eq!(own.measurement.frames_per_second, 5.0, "faster, but more disturbed");
-        own.replace_by_quieter(turn(4.0, 0.01));
-        assert_eq!(own.measurement.frames_per_second, 4.0);
-        assert!(!own.is_disturbed());
+        let mut kept = turn(5.0, 0.5);
+        assert!(kept.is_disturbed());
+        kept.replace_by_quieter(turn(9.0, 0.6));
+        assert_eq!(kept.measurement.frames_per_second, 5.0, "faster, but more disturbed");
+        kept.replace_by_quieter(turn(4.0, 0.01));
+        assert_eq!(kept.measurement.frames_per_second, 4.0);
+        assert!(!kept.is_disturbed());
     }
 
     #[test]

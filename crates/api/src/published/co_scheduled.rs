@@ -5,18 +5,18 @@ use millstream_cosched::co_schedule;
 use millstream_graph::OperatorId;
 use millstream_schedule::{Assignment, Replica, Schedule, Stage};
 
-use super::algorithm::{PublishedAlgorithm, SearchWork};
-use super::ground::{Found, Ground};
-use crate::Error;
+use super::found_plan::SearchWork;
+use super::instance::{Found, Instance};
+use crate::{Error, PublishedAlgorithm};
 
 /// The pair of a CPU and an accelerator with the shortest period; the paper's boards have one of each.
-pub(super) fn divide(ground: &Ground<'_>) -> Result<Found, Error> {
+pub(super) fn divide(instance: &Instance<'_>) -> Result<Found, Error> {
     let (accelerators, cpus): (Vec<&Processor>, Vec<&Processor>) =
-        ground.processors.iter().partition(|own| own.is_accelerator());
+        instance.processors.iter().partition(|processor| processor.is_accelerator());
     let refused = |reason: String| Err(Error::Algorithm { algorithm: PublishedAlgorithm::CoScheduling, reason });
     if accelerators.is_empty() {
-        let board = ground.board.name();
-        return refused(match ground.board.accelerators().is_empty() {
+        let board = instance.board.name();
+        return refused(match instance.board.accelerators().is_empty() {
             true => format!(
                 "divides convolutions between a CPU and an accelerator, and board '{board}' has no accelerator; add it to `accelerators` of \
                  the board file and fit its costs, or take another algorithm"
@@ -28,17 +28,17 @@ pub(super) fn divide(ground: &Ground<'_>) -> Result<Found, Error> {
         return refused("needs cores for what is no convolution: name some among the processors".to_owned());
     }
 
-    let chain = ground.network.chain();
+    let chain = instance.network.chain();
     let order = chain.operators(0..chain.blocks().len());
     let mut best: Option<(f64, Found)> = None;
     let mut misfit = None;
     for (accelerator, cpu) in
         accelerators.iter().flat_map(|&accelerator| cpus.iter().map(move |&cpu| (accelerator, cpu)))
     {
-        let Some(found) = divide_between(ground, &order, [accelerator, cpu]) else { continue };
-        match ground.prediction(&found.schedule) {
-            Ok(own) if best.as_ref().is_none_or(|(period, _)| own.period_seconds < *period) => {
-                best = Some((own.period_seconds, found));
+        let Some(found) = divide_between(instance, &order, [accelerator, cpu]) else { continue };
+        match instance.prediction(&found.schedule) {
+            Ok(evaluated) if best.as_ref().is_none_or(|(period, _)| evaluated.period_seconds < *period) => {
+                best = Some((evaluated.period_seconds, found));
             }
             Ok(_) => {}
             Err(error) => misfit = Some(error),
@@ -55,12 +55,12 @@ pub(super) fn divide(ground: &Ground<'_>) -> Result<Found, Error> {
     }
 }
 
-fn divide_between(ground: &Ground<'_>, order: &[OperatorId], pair: [&Processor; 2]) -> Option<Found> {
+fn divide_between(instance: &Instance<'_>, order: &[OperatorId], pair: [&Processor; 2]) -> Option<Found> {
     let empty = |processor: &Processor| Assignment { processor: processor.clone(), operators: Vec::new() };
     let pair = Replica::new(pair.map(empty).to_vec());
-    let mut divided = co_schedule(pair, order, ground.network.graph(), &ground.searched)?;
+    let mut divided = co_schedule(pair, order, instance.network.graph(), &instance.searched)?;
     // Where one of the two has nothing, no operator is divided.
-    divided.replica.assignments.retain(|own| !own.operators.is_empty());
+    divided.replica.assignments.retain(|assignment| !assignment.operators.is_empty());
     let work = SearchWork { count: divided.divided as u64, unit: "convolutions" };
     Some(Found { schedule: Schedule { stages: vec![Stage { replicas: vec![divided.replica] }] }, work })
 }

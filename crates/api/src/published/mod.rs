@@ -1,10 +1,9 @@
 //! Published algorithms on the user's own network, board and costs.
 
-mod algorithm;
 mod co_scheduled;
 mod comparison;
 mod found_plan;
-mod ground;
+mod instance;
 mod mapped;
 mod pipelines;
 mod plan;
@@ -15,7 +14,6 @@ mod programs;
 #[path = "no_programs.rs"]
 mod programs;
 
-pub use algorithm::{PublishedAlgorithm, SearchWork};
 pub use comparison::{PublishedComparison, PublishedRow, compare_published};
-pub use found_plan::PublishedPlan;
+pub use found_plan::{PublishedPlan, SearchWork};
 pub use plan::plan_published;

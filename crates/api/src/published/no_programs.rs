@@ -1,9 +1,8 @@
 //! What stands in for the integer programs where there is no solver.
 
-use super::algorithm::PublishedAlgorithm;
-use super::ground::{Found, Ground};
-use crate::Error;
+use super::instance::{Found, Instance};
+use crate::{Error, PublishedAlgorithm};
 
-pub(super) fn map(_: &Ground<'_>, algorithm: PublishedAlgorithm) -> Result<Found, Error> {
+pub(super) fn map(_: &Instance<'_>, algorithm: PublishedAlgorithm) -> Result<Found, Error> {
     Err(Error::MissingFeature { what: algorithm.name(), feature: "highs" })
 }

@@ -1,19 +1,19 @@
 //! A schedule by a published algorithm.
 
 use millstream_cost::CostTable;
+use millstream_mapping::{Cpop, Heft, LayerSwitched};
 
-use super::algorithm::PublishedAlgorithm;
-use super::ground::Ground;
+use super::instance::Instance;
 use super::{co_scheduled, mapped, pipelines, programs};
-use crate::planning::measured_costs;
+use crate::measuring::opening::measured_costs;
 use crate::published::found_plan::PublishedPlan;
-use crate::{Aim, Constraints, Control, Error, Machine, Network, PlanOn};
+use crate::{Aim, Constraints, Control, Error, Machine, Network, PlanOn, PublishedAlgorithm};
 
 /// The schedule that a published algorithm makes for a network on a board, predicted by the costs and not tried out.
 ///
-/// `processors` names what the algorithm may use, such as `B4-s2-G1`: all but Pipe-it deal whole processors out. Without it, these are every
-/// cluster with all its cores and every accelerator, or each core of a board that has just one cluster. Of the aim, only the effort counts,
-/// for mapping within Para-Pipe's stages.
+/// `processors` names what the algorithm may use, such as `B4-s2-G1`: all but Pipe-it deal whole processors out.
+/// Without it, these are every cluster with all its cores and every accelerator, or each core of a board that has just
+/// one cluster. Of the aim, only the effort counts, for mapping within Para-Pipe's stages.
 ///
 /// ```
 /// use millstream_api::{Aim, Control, CostSource, Machine, Network, PlanOn, PublishedAlgorithm, ReadOptions, plan_published};
@@ -23,8 +23,8 @@ use crate::{Aim, Constraints, Control, Error, Machine, Network, PlanOn};
 ///     {"label": "B", "capacity": 1024, "cores": [{"id": 0}]}, {"label": "s", "capacity": 341, "cores": [{"id": 1}]}]}"#)?;
 /// let network = Network::open("zoo:googlenet", ReadOptions::default())?;
 /// let mut table = CostTable::new(network.graph().operators().len(), board.processor_classes());
-/// for processor in table.processors() {
-///     for operator in 0..table.operators() {
+/// for processor in table.class_ids() {
+///     for operator in table.operator_ids() {
 ///         table.set_time(processor, operator, Nanoseconds(1000 * (1 + 2 * processor.index() as u64)));
 ///     }
 /// }
@@ -36,8 +36,9 @@ use crate::{Aim, Constraints, Control, Error, Machine, Network, PlanOn};
 /// ```
 ///
 /// # Errors
-/// [`Error::Algorithm`] if the algorithm can't serve the network on the board, [`Error::MissingFeature`] for integer programs without a
-/// solver, [`Error::Unfit`] if the aim has limits, of which no published algorithm knows, and as [`plan`](crate::plan()).
+/// [`Error::Algorithm`] if the algorithm can't serve the network on the board, [`Error::MissingFeature`] for integer
+/// programs without a solver, [`Error::Unfit`] if the aim has limits, of which no published algorithm knows, and as
+/// [`plan`](crate::plan()).
 pub fn plan_published(
     machine: &Machine,
     network: &Network,
@@ -49,12 +50,12 @@ pub fn plan_published(
 ) -> Result<PublishedPlan, Error> {
     if aim.constraints != Constraints::default() {
         return Err(Error::Unfit(format!(
-            "{algorithm} knows no limits of latency, throughput or power; leave them out, or take the exact search"
+            "{algorithm} knows no limits of latency, throughput or power; leave them out, or take our own search"
         )));
     }
     let table = costs(machine, network, on, control)?;
-    let ground = Ground::new((network, machine.board(), table), processors, aim.effort, control)?;
-    planned(&ground, algorithm)
+    let instance = Instance::new(network, machine.board(), table, processors, aim.effort, control)?;
+    planned(&instance, algorithm)
 }
 
 /// The costs of a network, measured if need be.
@@ -71,18 +72,18 @@ pub(super) fn costs(
     }
 }
 
-pub(super) fn planned(ground: &Ground<'_>, algorithm: PublishedAlgorithm) -> Result<PublishedPlan, Error> {
-    if ground.control.is_cancelled() {
+pub(super) fn planned(instance: &Instance<'_>, algorithm: PublishedAlgorithm) -> Result<PublishedPlan, Error> {
+    if instance.control.is_cancelled() {
         return Err(Error::Interrupted);
     }
     let found = match algorithm {
-        PublishedAlgorithm::PipeIt => pipelines::pipe_it(ground),
-        PublishedAlgorithm::ParaPipe(strategy) => pipelines::para_pipe(ground, strategy),
-        PublishedAlgorithm::CoarseIlp | PublishedAlgorithm::FineIlp => programs::map(ground, algorithm),
-        PublishedAlgorithm::Heft | PublishedAlgorithm::Cpop | PublishedAlgorithm::LayerSwitched => {
-            mapped::whole(ground, algorithm)
-        }
-        PublishedAlgorithm::CoScheduling => co_scheduled::divide(ground),
+        PublishedAlgorithm::PipeIt => pipelines::pipe_it(instance),
+        PublishedAlgorithm::ParaPipe(strategy) => pipelines::para_pipe(instance, strategy),
+        PublishedAlgorithm::CoarseIlp | PublishedAlgorithm::FineIlp => programs::map(instance, algorithm),
+        PublishedAlgorithm::Heft => mapped::whole(instance, algorithm, &Heft),
+        PublishedAlgorithm::Cpop => mapped::whole(instance, algorithm, &Cpop),
+        PublishedAlgorithm::LayerSwitched => mapped::whole(instance, algorithm, &LayerSwitched),
+        PublishedAlgorithm::CoScheduling => co_scheduled::divide(instance),
     }?;
-    ground.plan(algorithm, found)
+    instance.plan(algorithm, found)
 }

@@ -5,14 +5,14 @@ use millstream_board::{Board, Processor};
 use crate::Error;
 use crate::tuning::parse_places;
 
-/// The processors that a text such as `B4-s2-G1` names; without one, every cluster with all its cores and every accelerator, as in the
-/// papers, or each core where there is only one cluster and nothing else.
+/// The processors that a text such as `B4-s2-G1` names; without one, every cluster with all its cores and every
+/// accelerator, as in the papers, or each core where there is only one cluster and nothing else.
 pub(super) fn processors(board: &Board, text: Option<&str>) -> Result<Vec<Processor>, Error> {
     if let Some(text) = text {
         return parse(text, board);
     }
     let clusters = board.clusters().iter().map(|cluster| cluster.processor(cluster.cores.iter().map(|core| core.id)));
-    let accelerators = board.accelerators().iter().map(|own| Processor::accelerator(own.label.clone()));
+    let accelerators = board.accelerators().iter().map(|accelerator| Processor::accelerator(accelerator.label.clone()));
     let all: Vec<Processor> = clusters.chain(accelerators).collect();
     Ok(match all.as_slice() {
         [only] => only.cores.iter().map(|&core| Processor { cores: vec![core], ..only.clone() }).collect(),
@@ -20,9 +20,11 @@ pub(super) fn processors(board: &Board, text: Option<&str>) -> Result<Vec<Proces
     })
 }
 
-/// Processors in the order of the text: accelerators as `G1`, the others a cluster and a number of cores, lowest numbers first.
+/// Processors in the order of the text: accelerators as `G1`, the others a cluster and a number of cores, lowest
+/// numbers first.
 fn parse(text: &str, board: &Board) -> Result<Vec<Processor>, Error> {
-    let accelerator = |part: &str| board.accelerators().iter().find(|own| part == format!("{}1", own.label));
+    let accelerator =
+        |part: &str| board.accelerators().iter().find(|accelerator| part == format!("{}1", accelerator.label));
     let (fast, cores): (Vec<&str>, Vec<&str>) = text.split('-').partition(|part| accelerator(part).is_some());
     let mut clusters = match cores.as_slice() {
         [] => Vec::new(),
@@ -35,7 +37,7 @@ fn parse(text: &str, board: &Board) -> Result<Vec<Processor>, Error> {
         }
     }
     let processor = |part: &str| match accelerator(part) {
-        Some(own) => Some(Processor::accelerator(own.label.clone())),
+        Some(accelerator) => Some(Processor::accelerator(accelerator.label.clone())),
         None => clusters.next(),
     };
     Ok(text.split('-').filter_map(processor).collect())

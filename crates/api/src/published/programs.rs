@@ -5,10 +5,10 @@ use std::time::Duration;
 use millstream_mapping::{CoarseIlp, FineIlp, Mapper, MapperLimits, Mapping, MappingError, MappingProblem, compose};
 use millstream_partition::{Subgraph, reachability, subgraphs};
 
-use super::algorithm::{PublishedAlgorithm, SearchWork};
-use super::ground::{Found, Ground};
+use super::found_plan::SearchWork;
+use super::instance::{Found, Instance};
 use super::mapped::{refused, stage};
-use crate::{Control, Error};
+use crate::{Control, Error, PublishedAlgorithm};
 
 /// Time that the solver may take for the fine programs of a network together, about, and for each of them at least.
 const PROGRAM_TIME: Duration = Duration::from_secs(30);
@@ -17,31 +17,32 @@ const LEAST_TIME: Duration = Duration::from_millis(500);
 const MOST_PAIRS: usize = 2000;
 
 /// The network as one stage on all processors.
-pub(super) fn map(ground: &Ground<'_>, algorithm: PublishedAlgorithm) -> Result<Found, Error> {
-    let graph = ground.network.graph();
+pub(super) fn map(instance: &Instance<'_>, algorithm: PublishedAlgorithm) -> Result<Found, Error> {
+    let graph = instance.network.graph();
     let parts = subgraphs(graph);
-    let places = ground.places()?;
+    let places = instance.places()?;
     let is_fine = algorithm == PublishedAlgorithm::FineIlp;
     if is_fine {
-        check_size(algorithm, &parts, ground)?;
+        check_size(algorithm, &parts, instance)?;
     }
     // A program for each pair of processors on which a subgraph may begin and end.
     let programs = parts.len().saturating_mul(places.len() * places.len()).max(1);
     let program_time = (PROGRAM_TIME / u32::try_from(programs).unwrap_or(u32::MAX)).max(LEAST_TIME);
     let limits = MapperLimits { program_time, ..MapperLimits::default() };
-    let fine = FineAlone { control: ground.control };
+    let fine = FineAlone { control: instance.control };
     let mapper: &(dyn Mapper + Sync) = if is_fine { &fine } else { &CoarseIlp };
-    let composed = compose(graph, &parts, &ground.searched, &places, mapper, &limits, 1);
-    if ground.control.is_cancelled() {
+    let composed = compose(graph, &parts, &instance.searched, &places, mapper, &limits, 1);
+    if instance.control.is_cancelled() {
         return Err(Error::Interrupted);
     }
-    let mapped = composed.map_err(|error| refused(ground, algorithm, &error))?;
-    let orders: Vec<_> = parts.iter().zip(&mapped.subgraphs).map(|(part, own)| (part, &own.mapping.order)).collect();
+    let mapped = composed.map_err(|error| refused(instance, algorithm, &error))?;
+    let orders: Vec<_> =
+        parts.iter().zip(&mapped.subgraphs).map(|(part, subgraph)| (part, &subgraph.mapping.order)).collect();
     let work = SearchWork { count: mapped.problem_count as u64, unit: "programs" };
-    Ok(Found { schedule: stage(ground, &orders), work })
+    Ok(Found { schedule: stage(instance, &orders), work })
 }
 
-fn check_size(algorithm: PublishedAlgorithm, parts: &[Subgraph], ground: &Ground<'_>) -> Result<(), Error> {
+fn check_size(algorithm: PublishedAlgorithm, parts: &[Subgraph], instance: &Instance<'_>) -> Result<(), Error> {
     let pairs = |part: &Subgraph| {
         let count = part.nodes.len();
         let reaches = reachability(count, part.edges.iter().copied());
@@ -52,10 +53,10 @@ fn check_size(algorithm: PublishedAlgorithm, parts: &[Subgraph], ground: &Ground
     if pairs(largest) <= MOST_PAIRS {
         return Ok(());
     }
-    let first = largest.operators().next().map_or("", |id| ground.network.graph().operator(id).name.as_str());
+    let first = largest.operators().next().map_or("", |id| instance.network.graph().operator(id).name.as_str());
     let reason = format!(
         "is too large a program for the subgraph that begins with '{first}': {} pairs of its {} operators may run at once, and the solver \
-         gets along with {MOST_PAIRS} at the most; take coarse-ilp, or exact",
+         gets along with {MOST_PAIRS} at the most; take `coarse-ilp` or `millstream`",
         pairs(largest),
         largest.nodes.len()
     );
@@ -81,7 +82,7 @@ impl Mapper for FineAlone<'_> {
         match FineIlp.solution(problem, limits)? {
             Some(mapping) => Ok(mapping),
             None => failed(format!(
-                "within {:.1} s there was no solution of the program that begins with '{first}'; take coarse-ilp, or exact",
+                "within {:.1} s there was no solution of the program that begins with '{first}'; take `coarse-ilp` or `millstream`",
                 limits.program_time.as_secs_f64()
             )),
         }

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use millstream_runtime::{Engine, RuntimeError};
 
 use crate::run::reference::Reference;
-use crate::run::sink::Told;
-use crate::{Control, Error, SetOnDrop};
+use crate::run::sink::ObservedSink;
+use crate::{Control, Error, SetOnDrop, thread};
 
 /// How often somebody who waits for room, or for a result that is not there yet, looks again.
 const LOOK: Duration = Duration::from_micros(200);
@@ -16,14 +16,14 @@ const LOOK: Duration = Duration::from_micros(200);
 /// The longest that the camera sleeps before it looks whether it is over.
 const NAP: Duration = Duration::from_millis(20);
 
-/// Submits frames as fast as there is room until there are enough, and hands the results to the sink. `first` is the engine's number of
-/// the first frame.
+/// Submits frames as fast as there is room until there are enough, and hands the results to the sink. `first` is the
+/// engine's number of the first frame.
 pub(crate) fn stream(
     engine: &Engine,
     reference: &Reference,
     is_enough: &(dyn Fn(u64) -> bool + Sync),
     first: u64,
-    sink: &mut Told<'_>,
+    sink: &mut ObservedSink<'_>,
     control: &Control,
 ) -> Result<(), Error> {
     let mut count = 0;
@@ -53,7 +53,7 @@ pub struct Camera {
     pub when_late: WhenLate,
 }
 
-/// What becomes of a camera's frame that finds no room.
+/// The rule for a camera's frame that finds no room.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WhenLate {
     /// It waits, and so do those behind it.
@@ -65,13 +65,14 @@ pub enum WhenLate {
 }
 
 impl Camera {
-    /// Lets frames arrive at their times and hands the results to the sink, with the number of frames that found no room.
+    /// Lets frames arrive at their times and hands the results to the sink, with the number of frames that found no
+    /// room.
     pub(crate) fn stream(
         self,
         engine: &Engine,
         reference: &Reference,
         is_enough: &(dyn Fn(u64) -> bool + Sync),
-        sink: &mut Told<'_>,
+        sink: &mut ObservedSink<'_>,
         control: &Control,
     ) -> Result<(), Error> {
         let shutter = Shutter {
@@ -86,8 +87,7 @@ impl Camera {
         let is_stopped = AtomicBool::new(false);
 
         let outcome = std::thread::scope(|scope| {
-            let camera = std::thread::Builder::new().name("camera".to_owned());
-            let spawned = camera.spawn_scoped(scope, || {
+            let spawned = thread("camera").spawn_scoped(scope, || {
                 let _done = SetOnDrop(&is_done);
                 shutter.run(is_enough, &is_stopped)
             });
@@ -114,6 +114,14 @@ impl Camera {
     }
 }
 
+/// A frame that came and was not submitted yet.
+#[derive(Clone, Copy)]
+struct Waiting {
+    /// Its number among all frames of the camera.
+    number: u64,
+    arrived: Instant,
+}
+
 /// A frame that the engine has.
 struct Submitted {
     /// The engine's number.
@@ -138,7 +146,7 @@ impl Shutter<'_> {
         let begin = Instant::now();
         let is_over = |number| is_enough(number) || self.control.is_cancelled() || is_stopped.load(Ordering::SeqCst);
         // The frame that waits for room, where the newest one takes its place.
-        let mut waiting: Option<(u64, Instant)> = None;
+        let mut waiting: Option<Waiting> = None;
         let mut number = 0;
 
         while !is_over(number) {
@@ -154,15 +162,16 @@ impl Shutter<'_> {
                 break;
             }
 
+            let frame = Waiting { number, arrived: due };
             match self.camera.when_late {
-                WhenLate::Wait => self.submit(number, due)?,
+                WhenLate::Wait => self.submit(frame)?,
                 WhenLate::DropNewest => {
-                    if self.try_submit(Some((number, due)))?.is_some() {
+                    if self.try_submit(Some(frame))?.is_some() {
                         self.dropped.fetch_add(1, Ordering::SeqCst);
                     }
                 }
                 WhenLate::DropOldest => {
-                    if waiting.replace((number, due)).is_some() {
+                    if waiting.replace(frame).is_some() {
                         self.dropped.fetch_add(1, Ordering::SeqCst);
                     }
                     waiting = self.try_submit(waiting)?;
@@ -179,15 +188,15 @@ impl Shutter<'_> {
     }
 
     /// Waits for room.
-    fn submit(&self, number: u64, arrived: Instant) -> Result<(), RuntimeError> {
+    fn submit(&self, Waiting { number, arrived }: Waiting) -> Result<(), RuntimeError> {
         let sequence = self.engine.submit(self.reference.frame(number))?;
         self.note(Submitted { sequence, number, arrived });
         Ok(())
     }
 
     /// Submits a frame if there is room; gives it back if not.
-    fn try_submit(&self, frame: Option<(u64, Instant)>) -> Result<Option<(u64, Instant)>, RuntimeError> {
-        let Some((number, arrived)) = frame else { return Ok(None) };
+    fn try_submit(&self, frame: Option<Waiting>) -> Result<Option<Waiting>, RuntimeError> {
+        let Some(Waiting { number, arrived }) = frame else { return Ok(None) };
         match self.engine.try_submit(self.reference.frame(number))? {
             Ok(sequence) => {
                 self.note(Submitted { sequence, number, arrived });
@@ -202,14 +211,14 @@ impl Shutter<'_> {
     }
 
     /// Takes results until the camera is done and nothing is left in the engine.
-    fn receive(&self, is_done: &AtomicBool, sink: &mut Told<'_>) -> Result<(), Error> {
+    fn receive(&self, is_done: &AtomicBool, sink: &mut ObservedSink<'_>) -> Result<(), Error> {
         loop {
             // In this order: what was submitted before it was done is there.
             let was_done = is_done.load(Ordering::SeqCst);
             match self.engine.recv() {
                 Some(result) => {
-                    let own = self.submitted_as(result.sequence);
-                    sink.take(own.number, result, Some(own.arrived))?;
+                    let submission = self.submitted_as(result.sequence);
+                    sink.take(submission.number, result, Some(submission.arrived))?;
                 }
                 None if was_done => return Ok(()),
                 None => std::thread::sleep(LOOK),
@@ -221,7 +230,7 @@ impl Shutter<'_> {
     fn submitted_as(&self, sequence: u64) -> Submitted {
         loop {
             let mut submitted = self.submitted.lock().unwrap_or_else(PoisonError::into_inner);
-            if let Some(place) = submitted.iter().position(|own| own.sequence == sequence) {
+            if let Some(place) = submitted.iter().position(|submission| submission.sequence == sequence) {
                 return submitted.swap_remove(place);
             }
             drop(submitted);

@@ -6,7 +6,8 @@ use crate::run::taken::Taken;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct FrameDeadline {
     pub(crate) seconds: f64,
-    /// Whether waiting in queues counts. Where several networks have processors of their own, they were planned without it.
+    /// Whether waiting in queues counts. Where several networks have processors of their own, they were planned without
+    /// it.
     pub(crate) counts_queues: bool,
 }
 

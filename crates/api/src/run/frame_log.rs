@@ -8,8 +8,8 @@ use crate::run::taken::Taken;
 /// What is enough for most lines.
 const LINE_BYTES: usize = 256;
 
-/// The frames of a run as CSV, one line each with the sizes of its network, written as they come. Times are in seconds from the first one's
-/// arrival.
+/// The frames of a run as CSV, one line each with the sizes of its network, written as they come. Times are in seconds
+/// from the first one's arrival.
 pub struct FrameLog<W: Write> {
     writer: W,
     deadline_seconds: Option<f64>,

@@ -1,32 +1,34 @@
 //! Frames through schedules: streamed, checked against sequential inference, measured.
 
+pub(crate) mod adaptation;
 mod camera;
 mod frame_deadline;
 mod frame_log;
 mod limited;
+mod loading;
 mod operators;
 mod options;
 mod outcome;
-mod reference;
+pub(crate) mod reference;
 mod report;
 mod runner;
 mod sink;
 mod statistics;
+mod stream;
 mod summary;
 mod surroundings;
 mod taken;
 
 pub use camera::{Camera, WhenLate};
 pub use frame_log::FrameLog;
+pub use loading::{Loaded, RunSource};
 pub use options::{RunLength, RunOptions, WarmUp};
 pub use outcome::NetworkOutcome;
-pub(crate) use reference::Reference;
 pub use report::{
     AdaptationReport, ExpectedReport, LatencySummary, NetworkRun, OperatorReport, RUN_REPORT_FORMAT,
     RUN_REPORT_VERSION, RunReport, StageReport,
 };
-pub(crate) use statistics::Latencies;
-pub(crate) use summary::stages;
+pub use stream::Stream;
 pub use surroundings::Throttling;
 pub use taken::Taken;
 
@@ -40,12 +42,14 @@ use runner::Runner;
 const MOST_AHEAD: f64 = 1.0;
 const TURN: Duration = Duration::from_micros(200);
 
-/// Streams frames through the schedules of networks that share a machine, often of a single one. Every result is compared with
-/// sequential inference, and everything is measured while all networks are at work: they go on until the slowest has had enough.
+/// Streams frames through the schedules of networks that share a machine, often of a single one. Every result is
+/// compared with sequential inference, and everything is measured while all networks are at work: they go on until the
+/// slowest has had enough.
 ///
 /// # Errors
-/// [`Error::Unfit`] if the options do not suit the set, [`Error::Different`] at the first wrong result; whatever keeps a schedule from
-/// running. Unexpected results ([`RunOptions::expected`]) are no error here: all frames get through first.
+/// [`Error::Unfit`] if the options do not suit the set, [`Error::Different`] at the first wrong result; whatever keeps
+/// a schedule from running. Unexpected results ([`RunOptions::expected`]) are no error here: all frames get through
+/// first.
 pub fn run(
     machine: &Machine,
     set: &[Scheduled],
@@ -55,11 +59,12 @@ pub fn run(
     run_observed(machine, set, options, control, &|_, _| Ok(()))
 }
 
-/// Is told of the frames of a run: the network's place in the set, and the frame.
+/// Called for each frame of a run, with the network's place in the set and the frame.
 pub type FrameObserver<'a> = dyn Fn(usize, &Taken) -> Result<(), Error> + Sync + 'a;
 
-/// [`run`] that tells of every frame, in the order of each network's frames, as soon as its result was checked. Frames are not kept:
-/// memory does not depend on how many there are. Who is told holds the network's results up meanwhile, from one thread per network.
+/// As [`run`], and calls `observer` for every frame, in the order of each network's frames, as soon as its result was
+/// checked. Frames are not kept: memory does not depend on how many there are. The observer is called from one thread
+/// per network, and delays that network's results while it runs.
 ///
 /// # Errors
 /// As [`run`], and the first one of `observer`, which ends the run.
@@ -103,6 +108,7 @@ pub fn run_observed(
         let panicked = |_| Error::Defect("a network's thread panicked".to_owned());
         threads.into_iter().map(|thread| thread?.join().map_err(panicked).flatten()).collect()
     });
+
     streamed.into_iter().collect::<Result<(), Error>>()?;
     runners.into_iter().map(Runner::finish).collect()
 }
@@ -155,7 +161,8 @@ impl<'a> Pace<'a> {
 
     /// Who takes turns lets the others keep up, so that frames pass as the weights say.
     fn is_ahead(&self, index: usize, count: u64) -> bool {
-        let rounds = |(own, count): (&Scheduled, &AtomicU64)| count.load(Ordering::Relaxed) as f64 / own.weight;
+        let rounds =
+            |(scheduled, count): (&Scheduled, &AtomicU64)| count.load(Ordering::Relaxed) as f64 / scheduled.weight;
         let least = self.set.iter().zip(&self.counts).map(rounds).fold(f64::INFINITY, f64::min);
         count as f64 / self.set[index].weight > least + MOST_AHEAD
     }

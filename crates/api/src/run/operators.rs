@@ -16,8 +16,8 @@ const TRACE: Duration = Duration::from_millis(500);
 /// And at least so many frames.
 const FEWEST_FRAMES: usize = 3;
 
-/// Lets every stage work on the frame by itself, on each of its processors, and reads what its operators took. A processor of a stage
-/// with several shows the operators that it runs, whole.
+/// Lets every stage work on the frame by itself, on each of its processors, and reads what its operators took. A
+/// processor of a stage with several shows the operators that it runs, whole.
 pub(crate) fn measure(
     graph: &Graph,
     schedule: &Schedule,
@@ -51,8 +51,9 @@ pub(crate) fn measure(
                 frames += 1;
                 frames < FEWEST_FRAMES || begin.elapsed() < TRACE
             })?;
-            let own = times.iter().filter(|group| group.operators.iter().any(|id| assignment.operators.contains(id)));
-            reports.extend(rows(graph, index + 1, &processor.to_string(), &own.collect::<Vec<_>>()));
+            let groups =
+                times.iter().filter(|group| group.operators.iter().any(|id| assignment.operators.contains(id)));
+            reports.extend(rows(graph, index + 1, &processor.to_string(), &groups.collect::<Vec<_>>()));
         }
 
         if let Some(processor) = stage.replicas.first().and_then(|replica| replica.assignments.first()) {

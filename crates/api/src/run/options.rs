@@ -1,10 +1,12 @@
+//! How frames are run.
+
 use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::Error;
 use crate::run::camera::Camera;
 
-/// How frames are streamed through schedules, and what is done with their results.
+/// Options of a run: its frames, and the use of their results.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct RunOptions {
@@ -16,9 +18,11 @@ pub struct RunOptions {
     pub camera: Option<Camera>,
     /// The longest that a frame may take, for networks without a deadline of their own.
     pub deadline: Option<Duration>,
-    /// Whether the schedule changes while frames flow, when conditions change. It needs a cached profile, and the board for itself.
+    /// Whether the schedule changes while frames flow, when conditions change. It needs a cached profile, and the board
+    /// for itself.
     pub is_adaptive: bool,
-    /// Frames between the first stage's start and the last one's end; see [`EngineOptions`](millstream_runtime::EngineOptions).
+    /// Frames between the first stage's start and the last one's end; see
+    /// [`EngineOptions`](millstream_runtime::EngineOptions).
     pub frames_in_flight: Option<usize>,
     /// How long a stage may work on one frame; see [`EngineOptions`](millstream_runtime::EngineOptions).
     pub frame_timeout: Option<Duration>,

@@ -5,10 +5,10 @@ use millstream_schedule::{Schedule, ScheduleDocument};
 use crate::Error;
 use crate::run::report::NetworkRun;
 
-/// Frames that are streamed if nobody says how many.
+/// Frames that are streamed by default.
 pub(super) const USUAL_FRAMES: u64 = 50;
 
-/// What came of a network in a run.
+/// The outcome of a run for one network.
 pub struct NetworkOutcome {
     /// What was measured.
     pub report: NetworkRun,

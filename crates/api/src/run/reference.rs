@@ -80,8 +80,9 @@ impl Reference {
         &self.outputs
     }
 
-    /// Compares what came of a frame with sequential inference, and returns the largest difference, relative to the largest element.
-    /// A network that enlarges what is rounded may differ by more than others do: by what rounding alone does to it.
+    /// Compares what came of a frame with sequential inference, and returns the largest difference, relative to the
+    /// largest element. A network that enlarges what is rounded may differ by more than others do: by what rounding
+    /// alone does to it.
     pub(crate) fn check(&self, number: u64, results: &[Tensor]) -> Result<f64, Error> {
         let expected = &self.expected[self.place(number)];
         if results.len() != expected.len() {

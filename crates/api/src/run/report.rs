@@ -7,7 +7,7 @@ use millstream_schedule::MissedConstraint;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::disturbance::DISTURBED;
+use crate::measuring::disturbance::DISTURBED;
 use crate::run::surroundings::Throttling;
 
 /// The `format` of run reports.
@@ -15,7 +15,7 @@ pub const RUN_REPORT_FORMAT: &str = "millstream-run-report";
 /// Their `version`.
 pub const RUN_REPORT_VERSION: u32 = 1;
 
-/// What a run showed.
+/// The report of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RunReport {
@@ -43,7 +43,7 @@ impl RunReport {
     }
 }
 
-/// What a run showed of one network.
+/// The part of a run's report that is about one network.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NetworkRun {
@@ -78,21 +78,22 @@ pub struct NetworkRun {
     pub measured_latency_seconds: f64,
     /// Times from a frame's arrival to its result, queues and order included.
     pub latency: LatencySummary,
-    /// Time to open the engines, to prepare the stages, and until the first frame was through; missing without a warm-up. Reading the
-    /// model and checking results do not count.
+    /// Time to open the engines, to prepare the stages, and until the first frame was through; missing without a
+    /// warm-up. Reading the model and checking results do not count.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start_up_seconds: Option<f64>,
     /// The longest that a frame may take.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deadline_seconds: Option<f64>,
-    /// Frames that took longer, those that were dropped or failed included. Where several networks have processors of their own, waiting in
-    /// queues does not count.
+    /// Frames that took longer, those that were dropped or failed included. Where several networks have processors of
+    /// their own, waiting in queues does not count.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub missed_deadlines: Option<u64>,
     /// Constraints that the schedule was planned for and that the run missed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub missed_constraints: Vec<MissedConstraint>,
-    /// The longest that a frame took, with its waiting in queues, where that is beyond a limit that was planned without.
+    /// The longest that a frame took, with its waiting in queues, where that is beyond a limit that was planned
+    /// without.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub beyond_with_queues: Option<MissedConstraint>,
     /// By the machine's power sensors, if it has any.
@@ -111,7 +112,7 @@ pub struct NetworkRun {
     pub largest_difference: f64,
     /// Frames whose results were compared with sequential inference.
     pub checked_frames: usize,
-    /// What came of comparing with expected results.
+    /// The result of comparing with expected results.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected: Option<ExpectedReport>,
     /// One entry per replica of each stage.
@@ -132,7 +133,8 @@ impl NetworkRun {
     }
 }
 
-/// Times of frames: half of them took no longer than `p50_seconds`, and so on. Of frames that were streamed, they are within 0.1 %.
+/// Times of frames: half of them took no longer than `p50_seconds`, and so on. Of frames that were streamed, they are
+/// within 0.1 %.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LatencySummary {
@@ -185,7 +187,7 @@ pub struct ExpectedReport {
     pub largest_difference: f64,
 }
 
-/// What one replica of a stage did.
+/// Measurements of one replica of a stage.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StageReport {
@@ -208,7 +210,7 @@ pub struct StageReport {
     pub utilisation: f64,
 }
 
-/// What operators that run as one take in their stage.
+/// The time of operators that run as one in their stage.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct OperatorReport {

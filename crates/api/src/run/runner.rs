@@ -1,3 +1,5 @@
+//! One network of a run, from its start to its report.
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -11,18 +13,19 @@ use millstream_pipeline::ThroughputBound;
 use millstream_runtime::{Engine, EngineOptions, TuningEvent};
 use millstream_schedule::{Prediction, Schedule, ScheduleDocument};
 
-use crate::backends::Backends;
-use crate::document::document;
+use crate::measuring::opening::open_to_run;
+use crate::plans::clocks;
+use crate::run::adaptation::adapt;
 use crate::run::frame_deadline::FrameDeadline;
 use crate::run::outcome::{NetworkOutcome, USUAL_FRAMES};
 use crate::run::reference::Reference;
-use crate::run::sink::{Sink, Told};
+use crate::run::sink::{ObservedSink, Sink};
 use crate::run::statistics::FrameStatistics;
 use crate::run::surroundings::{Disturbance, Surroundings};
 use crate::run::taken::Taken;
 use crate::run::{RunLength, RunOptions, WarmUp, camera, operators, summary};
-use crate::tuning::adapt;
-use crate::{Control, Error, Machine, Network, Scheduled, SetOnDrop, clocks, engine, thread};
+use crate::schedules::{document, engine};
+use crate::{Control, Error, Machine, Network, Scheduled, SetOnDrop, thread};
 
 /// How much slower than a stage's processors the first core may be, for the time limit of frames.
 const CORE_SLOWER: u32 = 10;
@@ -63,11 +66,11 @@ impl<'a> Runner<'a> {
         let begin = Instant::now();
         let board = machine.board();
         let Scheduled { network, schedule, document, .. } = scheduled;
-        let (backends, costs) = Backends::open_to_run(machine, network)?;
+        let (backends, costs) = open_to_run(machine, network)?;
         if options.is_adaptive && costs.is_none() {
             return Err(Error::no_profile(network, board));
         }
-        let backend = Arc::clone(&backends.all);
+
         let engine_options = EngineOptions::default()
             .with_frames_in_flight(options.frames_in_flight)
             .with_steps_kept(options.keeps_steps)
@@ -78,16 +81,19 @@ impl<'a> Runner<'a> {
             control.warn(&advice);
         }
 
+        let backend = Arc::clone(&backends.all);
         // What is only there to check results does not count, and comes later: its sessions may be the engine's.
         // The first core may be much slower than the stages' processors.
         let stages = u32::try_from(schedule.stages.len()).unwrap_or(u32::MAX);
         let limit = options.frame_timeout.map(|limit| limit.saturating_mul(stages).saturating_mul(CORE_SLOWER));
         let reference = Arc::new(Reference::new(network, &*backend, board, limit)?);
         let golden = golden(options, network, &*backend, board)?;
+
         let begin = Instant::now();
         let (first, first_result) = warm_up(&engine, &reference, options.warm_up, control)?;
         let start_up = first_result.map(|moment| started_in + moment.saturating_duration_since(begin));
         backends.stop_keeping();
+
         let statistics = FrameStatistics::new(deadline(scheduled, options), most_in_engine(options, board))?;
         let sink =
             Sink::new(&reference, statistics).writing_to(options.output.clone()).expecting(golden, options.tolerance);
@@ -131,8 +137,9 @@ impl<'a> Runner<'a> {
     ) -> Result<(), Error> {
         let is_over = AtomicBool::new(false);
         let (engine, control) = (&self.engine, self.control);
-        let sink = &mut Told { sink: &mut self.sink, observe };
+        let sink = &mut ObservedSink { sink: &mut self.sink, observe };
         let (scheduled, board) = (self.scheduled, self.board);
+
         std::thread::scope(|scope| {
             let is_over = &is_over;
             // However this ends, or the threads would be waited for in vain.
@@ -151,6 +158,7 @@ impl<'a> Runner<'a> {
                 Some(camera) => camera.stream(engine, &self.reference, is_enough, sink, control),
             };
             self.disturbance = surroundings.disturbance();
+
             drop(over);
             if let Some(thread) = adapting {
                 let tuned = thread.join().map_err(|_| Error::Defect("the tuner panicked".to_owned()))?;
@@ -187,6 +195,7 @@ impl<'a> Runner<'a> {
             start_up: self.start_up,
         };
         let mut report = seen.report();
+
         if self.options.measures_operators {
             let frame = network.first_frame(&*self.backend, self.board)?;
             let backend = &*self.backend;
@@ -222,7 +231,8 @@ fn golden(
     Ok(Some(Golden::read(path, network.graph(), network.frames(backend, board)?)?))
 }
 
-/// Fills every worker's caches and memory pools. Returns how many frames that took, and when the first result was there.
+/// Fills every worker's caches and memory pools. Returns how many frames that took, and when the first result was
+/// there.
 pub(crate) fn warm_up(
     engine: &Engine,
     reference: &Reference,
@@ -266,10 +276,10 @@ pub(crate) fn warm_up(
 
 /// A network's own deadline goes before the one that holds for all.
 fn deadline(scheduled: &Scheduled, options: &RunOptions) -> Option<FrameDeadline> {
-    let own = scheduled.deadline_seconds;
-    let own = own.map(|seconds| FrameDeadline { seconds, counts_queues: scheduled.takes_turns });
-    let of_all = options.deadline.map(|own| FrameDeadline { seconds: own.as_secs_f64(), counts_queues: true });
-    own.or(of_all)
+    let deadline = scheduled.deadline_seconds;
+    let deadline = deadline.map(|seconds| FrameDeadline { seconds, counts_queues: scheduled.takes_turns });
+    let of_all = options.deadline.map(|time| FrameDeadline { seconds: time.as_secs_f64(), counts_queues: true });
+    deadline.or(of_all)
 }
 
 /// What the machine's sensors show until somebody says that it is over; `None` without sensors.

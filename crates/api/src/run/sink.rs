@@ -14,7 +14,7 @@ use crate::run::reference::{Reference, describe};
 use crate::run::statistics::FrameStatistics;
 use crate::run::taken::Taken;
 
-/// Frames with unexpected results that are told in full.
+/// The most frames with unexpected results that are reported in full.
 const MOST_TOLD: usize = 3;
 
 /// Takes the results of one network, in the order of its frames.
@@ -62,8 +62,8 @@ impl Sink {
         Self { golden, tolerance: Tolerance { relative, ..Tolerance::default() }, ..self }
     }
 
-    /// Takes the next result: that of the frame of this number, which arrived at `arrived` or when it was submitted. Returns what is left
-    /// of it. A frame that failed is counted, and others go on.
+    /// Takes the next result: that of the frame of this number, which arrived at `arrived` or when it was submitted.
+    /// Returns what is left of it. A frame that failed is counted, and others go on.
     pub(crate) fn take(
         &mut self,
         number: u64,
@@ -144,13 +144,13 @@ impl Sink {
     }
 }
 
-/// A sink that tells of each frame that it took.
-pub(crate) struct Told<'a> {
+/// A sink that reports each frame that it took to an observer.
+pub(crate) struct ObservedSink<'a> {
     pub(crate) sink: &'a mut Sink,
     pub(crate) observe: &'a dyn Fn(&Taken) -> Result<(), Error>,
 }
 
-impl Told<'_> {
+impl ObservedSink<'_> {
     /// As [`Sink::take`].
     pub(crate) fn take(&mut self, number: u64, result: FrameResult, arrived: Option<Instant>) -> Result<(), Error> {
         (self.observe)(&self.sink.take(number, result, arrived)?)

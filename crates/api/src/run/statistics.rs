@@ -5,10 +5,10 @@ use std::time::{Duration, Instant};
 use hdrhistogram::Histogram;
 
 use crate::Error;
+use crate::measuring::steady::Ends;
 use crate::run::LatencySummary;
 use crate::run::frame_deadline::FrameDeadline;
 use crate::run::taken::Taken;
-use crate::steady::Ends;
 
 /// Significant digits of times of frames: they are within 0.1 %.
 const DIGITS: u8 = 3;

@@ -7,7 +7,7 @@ use millstream_machine::{CpuQuota, OthersWatch};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::disturbance;
+use crate::measuring::disturbance;
 
 /// The system counts time by hundredths of a second: two counts of it may differ by one each without meaning anything.
 const COUNTED: f64 = 0.02;

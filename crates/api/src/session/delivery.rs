@@ -15,7 +15,7 @@ use crate::{Error, Stream};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Owner(u64);
 
-/// What became of a frame that was to be submitted.
+/// The outcome of submitting a frame.
 #[derive(Debug)]
 pub enum Submitted {
     /// It is on its way, with this number among all frames of the session.
@@ -111,14 +111,14 @@ impl Delivery {
 
     /// Frames of which an owner has not taken the results.
     pub(super) fn outstanding(&self, owner: Owner) -> usize {
-        self.state().boxes.get(&owner).map_or(0, |own| own.outstanding)
+        self.state().boxes.get(&owner).map_or(0, |inbox| inbox.outstanding)
     }
 
     /// Submits a frame if there is room for it.
     pub(super) fn try_submit(&self, owner: Owner, frame: Vec<Tensor>) -> Result<Submitted, Error> {
         // Locked all the time, so that nobody gets the result before it has an owner.
         let mut state = self.state();
-        if state.boxes.get(&owner).is_none_or(|own| own.outstanding >= self.most) {
+        if state.boxes.get(&owner).is_none_or(|inbox| inbox.outstanding >= self.most) {
             return Ok(Submitted::TooMany(frame));
         }
         match self.stream.try_submit(frame)? {
@@ -134,9 +134,9 @@ impl Delivery {
     /// The owner's next result, if it is there.
     pub(super) fn take(&self, owner: Owner) -> Option<FrameResult> {
         let mut state = self.state();
-        let own = state.boxes.get_mut(&owner)?;
-        let result = own.ready.pop_front()?;
-        own.outstanding -= 1;
+        let inbox = state.boxes.get_mut(&owner)?;
+        let result = inbox.ready.pop_front()?;
+        inbox.outstanding -= 1;
         drop(state);
         self.changed.notify_all();
         Some(result)
@@ -145,17 +145,17 @@ impl Delivery {
     /// Waits until an owner of too many frames may submit another one, so long at most.
     pub(super) fn await_fewer(&self, owner: Owner, limit: Duration) {
         let state = self.state();
-        if state.boxes.get(&owner).is_some_and(|own| own.outstanding >= self.most) {
+        if state.boxes.get(&owner).is_some_and(|inbox| inbox.outstanding >= self.most) {
             let waited = self.changed.wait_timeout(state, limit);
             drop(waited.unwrap_or_else(PoisonError::into_inner));
         }
     }
 
-    /// Receives a result, whose ever it is, or lets another thread that is about to, until something has come or for so long at most.
-    /// Does nothing if there is one of `wanted` already.
+    /// Receives a result, whose ever it is, or lets another thread that is about to, until something has come or for so
+    /// long at most. Does nothing if there is one of `wanted` already.
     pub(super) fn advance(&self, wanted: Option<Owner>, limit: Duration) {
         let mut state = self.state();
-        if wanted.and_then(|owner| state.boxes.get(&owner)).is_some_and(|own| !own.ready.is_empty()) {
+        if wanted.and_then(|owner| state.boxes.get(&owner)).is_some_and(|inbox| !inbox.ready.is_empty()) {
             return;
         }
         if state.is_receiving {
@@ -186,7 +186,7 @@ impl Delivery {
         state.counts.count(&result);
         let owner = state.owners.remove(&result.sequence);
         match owner.and_then(|owner| state.boxes.get_mut(&owner)) {
-            Some(own) => own.ready.push_back(*result),
+            Some(inbox) => inbox.ready.push_back(*result),
             None => return Some(result),
         }
         None

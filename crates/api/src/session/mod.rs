@@ -25,11 +25,11 @@ pub use waiting::{not_within, wait_for};
 /// How long closing waits for threads that are inside.
 const CLOSING: Duration = Duration::from_secs(1);
 
-/// A pipeline that any number of callers share, each with frames of its own, until it is closed. There is no thread for it: of those who
-/// wait, one takes results and hands them to their owners.
+/// A pipeline that any number of callers share, each with frames of its own, until it is closed. There is no thread for
+/// it: of those who wait, one takes results and hands them to their owners.
 ///
-/// Whatever takes a `time` returns after that time at the latest, or earlier with nothing, so that whoever calls can look at signals
-/// and limits of its own before it calls again.
+/// Whatever takes a `time` returns after that time at the latest, or earlier with nothing, so that the caller can look
+/// at signals and limits of its own before it calls again.
 pub struct Session {
     scheduled: Arc<Scheduled>,
     delivery: Mutex<Option<Arc<Delivery>>>,
@@ -82,7 +82,8 @@ impl Session {
         done
     }
 
-    /// Submits a frame if there is room for it now: one tensor for each input of the network, in the order of its graph's inputs.
+    /// Submits a frame if there is room for it now: one tensor for each input of the network, in the order of its
+    /// graph's inputs.
     ///
     /// # Errors
     /// As [`Session::join`], and [`Error::Runtime`] if the pipeline has stopped.
@@ -90,7 +91,8 @@ impl Session {
         self.delivery()?.try_submit(owner, frame)
     }
 
-    /// Submits the frame that is `held`, or waits for room for it. Returns its number once it is on its way; it is no longer held then.
+    /// Submits the frame that is `held`, or waits for room for it. Returns its number once it is on its way; it is no
+    /// longer held then.
     ///
     /// # Errors
     /// As [`Session::try_submit`].
@@ -140,8 +142,8 @@ impl Session {
         Ok(delivery.take(owner).map(Some))
     }
 
-    /// Waits until some result has come, whose ever it is: there may be room for another frame then. Does not wait if there is one of
-    /// `wanted` already.
+    /// Waits until some result has come, whose ever it is: there may be room for another frame then. Does not wait if
+    /// there is one of `wanted` already.
     ///
     /// # Errors
     /// As [`Session::join`].
@@ -163,7 +165,7 @@ impl Session {
         self.delivery.lock().unwrap_or_else(PoisonError::into_inner).is_none()
     }
 
-    /// Ends the pipeline: whoever waits in it is told, and frames on their way are dropped.
+    /// Ends the pipeline: waiting callers get an error, and frames in flight are dropped.
     pub fn close(&self) {
         let delivery = self.delivery.lock().unwrap_or_else(PoisonError::into_inner).take();
         let Some(mut delivery) = delivery else { return };

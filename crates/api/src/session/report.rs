@@ -1,9 +1,11 @@
+//! What a session did, in the form in which other languages are told.
+
 use serde::Serialize;
 
 use super::delivery::Delivery;
 use crate::{Error, LatencySummary, Scheduled, StageReport};
 
-/// What was measured of a [`Session`](crate::Session) so far.
+/// Measurements of a [`Session`](crate::Session) so far.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SessionReport {
     /// The network's name.

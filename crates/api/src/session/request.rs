@@ -1,3 +1,5 @@
+//! What a session is asked for: a schedule of a file, or a network to plan for.
+
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
@@ -7,7 +9,7 @@ use millstream_schedule::ScheduleDocument;
 
 use crate::{Aim, Control, CostSource, Error, Machine, Network, PROFILE_BUDGET, PlanOn, Scheduled, plan};
 
-/// What a schedule should be, and what it is planned on, where a caller need say no more than it wants to.
+/// A request for a schedule: its aim and the source of its costs, all of them optional.
 #[derive(Debug, Clone, Default)]
 pub struct SessionRequest {
     /// What the schedule should be best at, and within which limits.
@@ -23,11 +25,12 @@ pub struct SessionRequest {
 }
 
 impl SessionRequest {
-    /// A network with its schedule, and the machine with the engines that it is for: the schedule that is given, or a new one. Without
-    /// a network, it is that of the schedule.
+    /// A network with its schedule, and the machine with the engines that it is for: the schedule that is given, or a
+    /// new one. Without a network, it is that of the schedule.
     ///
     /// # Errors
-    /// [`Error::Unfit`] if there is neither, as [`Scheduled::alone`] if the schedule does not fit, as [`SessionRequest::plan`] otherwise.
+    /// [`Error::Unfit`] if there is neither, as [`Scheduled::alone`] if the schedule does not fit, as
+    /// [`SessionRequest::plan`] otherwise.
     pub fn scheduled(
         &self,
         machine: &Machine,
@@ -94,7 +97,8 @@ pub struct Limits {
 }
 
 impl Aim {
-    /// As callers in other languages say it: an objective by its name, limits, and the part by which predictions must be better.
+    /// As callers in other languages say it: an objective by its name, limits, and the part by which predictions must
+    /// be better.
     ///
     /// # Errors
     /// [`Error::Unfit`] with the name of what can't be used.

@@ -1,3 +1,5 @@
+//! Frames that one caller waits to submit while another takes their results.
+
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -6,8 +8,8 @@ use millstream_runtime::FrameResult;
 
 use crate::{Error, Owner, Session};
 
-/// Frames of one owner that are submitted one by one until their end is told: whoever receives their results can wait for a frame that
-/// another thread is still to submit.
+/// Frames of one owner that are submitted one by one until their end is announced: the receiver of their results can
+/// wait for a frame that another thread is still to submit.
 #[derive(Debug)]
 pub struct Submissions {
     owner: Owner,
@@ -53,8 +55,8 @@ impl Submissions {
         Ok(submitted)
     }
 
-    /// As [`Session::receive_within`]. If it `awaits_more`, `Some(None)` is the end that was told: while there is no frame, another one is
-    /// waited for.
+    /// As [`Session::receive_within`]. If it `awaits_more`, `Some(None)` is the announced end: while there is no frame,
+    /// another one is waited for.
     ///
     /// # Errors
     /// As [`Session::receive_within`].

@@ -1,7 +1,9 @@
+//! Waiting in steps, so that the caller can look at other things between them.
+
 use std::time::{Duration, Instant};
 
-/// Calls `look` with the time that it may wait, a `tick` at most, until it returns something; `None` once the `limit` is over. It is called
-/// once in any case.
+/// Calls `look` with the time that it may wait, a `tick` at most, until it returns something; `None` once the `limit`
+/// is over. It is called once in any case.
 ///
 /// # Errors
 /// Whatever `look` fails with.

@@ -3,8 +3,8 @@
 use millstream_backend::Tensor;
 use millstream_graph::ValueId;
 
-use crate::backends::Backends;
-use crate::run::Reference;
+use crate::measuring::opening::open_to_run;
+use crate::run::reference::Reference;
 use crate::{Error, Machine, Network};
 
 /// Frames of a network, which take turns, with the results of sequential inference on this computer to compare with.
@@ -21,7 +21,7 @@ impl CheckedFrames {
     /// Whatever keeps the network from running there.
     pub fn new(network: &Network, machine: &Machine) -> Result<Self, Error> {
         machine.check_usable()?;
-        let (backends, _) = Backends::open_to_run(machine, network)?;
+        let (backends, _) = open_to_run(machine, network)?;
         let reference = Reference::new(network, &*backends.backend(), machine.board(), None)?;
         let graph = network.graph();
         Ok(Self { reference, inputs: graph.inputs().to_vec(), outputs: graph.outputs().to_vec() })
@@ -37,12 +37,13 @@ impl CheckedFrames {
         self.reference.different_frames()
     }
 
-    /// Compares what came of a frame with sequential inference, and returns the largest difference, relative to the largest element.
+    /// Compares what came of a frame with sequential inference, and returns the largest difference, relative to the
+    /// largest element.
     ///
     /// # Errors
     /// [`Error::Different`] if they differ by more than rounding explains.
     pub fn check(&self, number: u64, results: &[(ValueId, Tensor)]) -> Result<f64, Error> {
-        let find = |&id: &ValueId| results.iter().find(|own| own.0 == id).map(|own| own.1.clone());
+        let find = |&id: &ValueId| results.iter().find(|result| result.0 == id).map(|result| result.1.clone());
         let results: Vec<Tensor> = self.outputs.iter().filter_map(find).collect();
         self.reference.check(number, &results)
     }

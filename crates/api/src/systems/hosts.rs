@@ -3,10 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use millstream_board::{Board, BoardSource, HostDocument, ProcessorClass, System, SystemDocument};
-use millstream_cost::{CostTable, HostCrossing, ProcessorIndex};
+use millstream_cost::{CostTable, DerivedClass, HostCrossing};
 
 use crate::error::InFile;
-use crate::{CostSource, Error, Machine, Network, built_in};
+use crate::machine::built_in;
+use crate::{CostSource, Error, Machine, Network};
 
 /// A system of several boards, and where the costs of each come from.
 ///
@@ -24,10 +25,19 @@ pub struct Hosts {
     system: System,
     /// All of it as one board.
     machine: Machine,
-    /// Per host, its whole board and its cost models.
-    costs: Vec<(Board, PathBuf)>,
-    /// Per host, where it is in the network, if the file says so.
-    addresses: Vec<Option<String>>,
+    /// What the file says of each host, in their order.
+    described: Vec<DescribedHost>,
+}
+
+/// What a system file says of a host.
+#[derive(Debug, Clone)]
+struct DescribedHost {
+    /// All of its board, of which the host may have a part.
+    board: Board,
+    /// Where its cost models are.
+    costs: PathBuf,
+    /// Where it is in the network, if the file says so.
+    address: Option<String>,
 }
 
 impl Hosts {
@@ -44,12 +54,14 @@ impl Hosts {
             BoardSource::Named(name) => read(name),
             BoardSource::Inline(board) => Ok(Board::try_from((**board).clone())?),
         };
-        let of_host = |host: &HostDocument| Ok((whole_board(&host.board)?, cost_models(host, folder)?));
-        let costs = document.hosts.iter().map(of_host).collect::<Result<Vec<_>, Error>>().in_file(path)?;
-        let addresses = document.hosts.iter().map(|host| host.address.clone()).collect();
+        let described = |host: &HostDocument| -> Result<DescribedHost, Error> {
+            let (board, costs) = (whole_board(&host.board)?, cost_models(host, folder)?);
+            Ok(DescribedHost { board, costs, address: host.address.clone() })
+        };
+        let described = document.hosts.iter().map(described).collect::<Result<Vec<_>, Error>>().in_file(path)?;
         let system = System::of::<Error>(document, read).in_file(path)?;
         let machine = Machine::of_board(system.board());
-        Ok(Self { system, machine, costs, addresses })
+        Ok(Self { system, machine, described })
     }
 
     /// The hosts and the links between them.
@@ -59,8 +71,8 @@ impl Hosts {
 
     /// Where a host is in the network, such as `rk.local`, if the file says so.
     pub fn address(&self, host: &str) -> Option<&str> {
-        let place = self.system.hosts().iter().position(|own| own.id == host)?;
-        self.addresses.get(place)?.as_deref()
+        let place = self.system.hosts().iter().position(|other| other.id == host)?;
+        self.described.get(place)?.address.as_deref()
     }
 
     /// All hosts as one board, which schedules of the system are for.
@@ -74,14 +86,14 @@ impl Hosts {
     /// [`Error::File`] if the cost models of a host are not usable.
     pub fn table(&self, network: &Network) -> Result<CostTable, Error> {
         let mut tables = Vec::new();
-        for (host, (board, costs)) in self.system.hosts().iter().zip(&self.costs) {
+        for (host, DescribedHost { board, costs, .. }) in self.system.hosts().iter().zip(&self.described) {
             let machine = Machine::of_board(board.clone());
             let whole = CostSource::Models(costs).table(network, &machine)?;
             let whole = whole.within_memory_of(board, network.graph());
             // A host may have a part of its board only.
-            let class = |class: ProcessorClass| -> Option<(ProcessorClass, ProcessorIndex, f64)> {
-                let index = whole.find(&class)?;
-                Some((class, index, 1.0))
+            let class = |class: ProcessorClass| {
+                let like = whole.find(&class)?;
+                Some(DerivedClass { class, like, slowdown: 1.0 })
             };
             let classes: Vec<_> = host.board.processor_classes().filter_map(class).collect();
             tables.push((host.id.as_str(), whole.derived(&classes)));
@@ -103,7 +115,8 @@ fn cost_models(host: &HostDocument, folder: &Path) -> Result<PathBuf, Error> {
     }
 }
 
-/// What a system file means by a name: a built-in board or costs, or a file that is found from the folder of the system file.
+/// What a system file means by a name: a built-in board or costs, or a file that is found from the folder of the system
+/// file.
 fn named(folder: &Path, name: &str) -> PathBuf {
     if built_in::is_built_in(name) { PathBuf::from(name) } else { folder.join(name) }
 }

@@ -75,7 +75,7 @@ impl HostPart {
         &self.inputs
     }
 
-    /// What is needed of a frame when it leaves: what later stages read, and results, whoever made them.
+    /// What is needed of a frame when it leaves: what later stages read, and results, whichever stage made them.
     pub fn needed_after(&self) -> &[ValueId] {
         &self.needed_after
     }
@@ -104,14 +104,14 @@ impl HostPart {
         let board = host.board.clone().with_engines_of(&engines_of(host, whole));
         let document = document(&schedule, predicted, &whole.algorithm, whole.objective, &part, &board);
         let scheduled = Scheduled::alone(part, document, &board)?;
-        let own = scheduled.network.graph();
+        let part_graph = scheduled.network.graph();
         let values: HashMap<&str, ValueId> = graph.value_ids().map(|id| (graph.value(id).name.as_str(), id)).collect();
         let names = |ids: &[ValueId]| -> Result<Vec<ValueId>, Error> {
-            let known = |&id: &ValueId| values.get(own.value(id).name.as_str()).copied();
+            let known = |&id: &ValueId| values.get(part_graph.value(id).name.as_str()).copied();
             let unknown = || Error::Defect("a part of a network has values that the network has not".to_owned());
             ids.iter().map(|id| known(id).ok_or_else(unknown)).collect()
         };
-        let (inputs, outputs) = (names(own.inputs())?, names(own.outputs())?);
+        let (inputs, outputs) = (names(part_graph.inputs())?, names(part_graph.outputs())?);
         Ok(LoadedPart { machine, scheduled, inputs, outputs })
     }
 
@@ -140,11 +140,11 @@ impl HostPart {
 
 /// The engines that a schedule was planned for on one of its hosts, by the labels of the host's own board.
 fn engines_of(host: &Host, whole: &ScheduleDocument) -> millstream_board::Engines {
-    let own = |(label, engines): (&String, &millstream_board::EngineSet)| {
+    let on_host = |(label, engines): (&String, &millstream_board::EngineSet)| {
         let (name, label) = label.split_once('/')?;
         (name == host.id).then(|| (label.to_owned(), engines.clone()))
     };
-    whole.board.engines.iter().filter_map(own).collect()
+    whole.board.engines.iter().filter_map(on_host).collect()
 }
 
 /// The place of the host that a stage is on.

@@ -3,27 +3,24 @@
 use millstream_certify::Certificate;
 use millstream_cost::{CostTable, Nanoseconds};
 use millstream_pipeline::{
-    HostDivision, Objective, PipelineError, Plan, SystemFront, SystemProblem, ThroughputBound, choose,
+    HostDivision, HostPlace, Objective, PipelineError, Plan, SystemFront, SystemProblem, ThroughputBound, choose,
 };
-use millstream_schedule::{Crossing, Evaluation, Prediction, Schedule, ScheduleDocument, SearchedBound};
+use millstream_schedule::{Crossing, Evaluation, Prediction, Schedule, ScheduleDocument, SearchedBound, SearchedSpace};
 use millstream_sim::SteadyState;
 
 use crate::certifying::written;
-use crate::document::document;
 use crate::plans::replica_seconds;
-use crate::shared_memory::simulated;
+use crate::plans::shared_memory::simulated;
+use crate::schedules::document;
 use crate::{Aim, Error, Hosts, Network};
-
-/// What the search for pipelines over several hosts went through.
-const SPACE: &str = "contiguous stages of whole blocks on single processors of one host each, and replicas of these, where the stages of a host follow each other";
 
 /// A network on a system.
 pub struct SystemPlan {
-    /// Everything that no other plan beats in period without losing in latency, from the lowest latency on. Where stages or replicas wait
-    /// for the same link of a board, with the numbers of a simulation.
+    /// Everything that no other plan beats in period without losing in latency, from the lowest latency on. Where
+    /// stages or replicas wait for the same link of a board, with the numbers of a simulation.
     pub front: Vec<Plan>,
-    /// Whether nothing in the space that was searched is better than the front; not known where the memory of a host has no room for
-    /// what would be, or where stages or replicas of a host wait for the same link.
+    /// Whether nothing in the space that was searched is better than the front; not known where the memory of a host
+    /// has no room for what would be, or where stages or replicas of a host wait for the same link.
     pub is_exact: bool,
     /// The one that suits the aim.
     pub plan: Plan,
@@ -54,12 +51,13 @@ pub struct SystemRival {
 }
 
 impl SystemPlan {
-    /// The shortest period of everything that was searched, or where the plan is not [exact](Self::is_exact), of what was found.
+    /// The shortest period of everything that was searched, or where the plan is not [exact](Self::is_exact), of what
+    /// was found.
     pub fn shortest(&self) -> Nanoseconds {
         self.shortest
     }
 
-    /// What is proven of it: that no schedule on these hosts is faster, whatever links carry.
+    /// Its certificate: a period that no schedule on these hosts goes below by the costs, even if links took no time.
     pub fn certificate(&self) -> Certificate {
         let unproven = self.document.predicted.searched.clone();
         Certificate { unproven, ..written(&self.document, self.evaluation.period, &self.bound) }
@@ -71,12 +69,12 @@ impl SystemPlan {
     }
 }
 
-/// Finds the best schedule of a network on a system, by the costs that its file names, without the hosts that are named: what there is to fall
-/// back on when they are lost. Nothing runs.
+/// Searches for a schedule of a network on a system that suits the aim, by the costs that its file names, without the
+/// hosts that are named (`SystemPlan::is_exact` says when the front is exact): what there is to fall back on when they are lost. Nothing runs.
 ///
 /// # Errors
-/// [`Error::Pipeline`] if nothing runs the network or keeps to the constraints, [`Error::File`] if costs can't be read, [`Error::Unfit`] if
-/// the aim is about energy, which is not counted over several boards, or a host is not there.
+/// [`Error::Pipeline`] if nothing runs the network or keeps to the constraints, [`Error::File`] if costs can't be read,
+/// [`Error::Unfit`] if the aim is about energy, which is not counted over several boards, or a host is not there.
 pub fn plan_system(hosts: &Hosts, network: &Network, aim: &Aim, without: &[String]) -> Result<SystemPlan, Error> {
     if aim.wants_energy {
         let remedy = "choose another objective, and leave a limit on power out";
@@ -87,7 +85,7 @@ pub fn plan_system(hosts: &Hosts, network: &Network, aim: &Aim, without: &[Strin
     let table = hosts.table(network)?;
     let problem = SystemProblem::new(graph, network.chain(), hosts.system(), &table)?;
     let bound = ThroughputBound::of(graph, board, &table);
-    if (0..hosts.system().hosts().len()).all(|place| lost.contains(&place)) {
+    if (0..hosts.system().hosts().len()).all(|place| lost.contains(&HostPlace::new(place))) {
         return Err(Error::Unfit("no host is left to plan for".to_owned()));
     }
     let SystemFront { plans, is_exact } = problem.front_without(&lost)?;
@@ -99,7 +97,7 @@ pub fn plan_system(hosts: &Hosts, network: &Network, aim: &Aim, without: &[Strin
     let schedule = problem.schedule(&plan);
     let evaluation = schedule.evaluate(graph, &table)?;
     let crossings = schedule.crossings(graph, &table)?;
-    let searched = is_exact.then(|| SearchedBound { period_seconds: shortest.seconds(), space: SPACE.to_owned() });
+    let searched = is_exact.then(|| SearchedBound { period_seconds: shortest.seconds(), space: SearchedSpace::Hosts });
     let predicted = Prediction {
         searched,
         period_seconds: plan.period.seconds(),
@@ -128,10 +126,10 @@ pub fn plan_system(hosts: &Hosts, network: &Network, aim: &Aim, without: &[Strin
 }
 
 /// The place of a host among all.
-fn place_of(hosts: &Hosts, name: &str) -> Result<usize, Error> {
+fn place_of(hosts: &Hosts, name: &str) -> Result<HostPlace, Error> {
     let names: Vec<&str> = hosts.system().hosts().iter().map(|host| host.id.as_str()).collect();
     let unknown = || Error::Unfit(format!("the system has no host '{name}', only {}", names.join(", ")));
-    names.iter().position(|own| *own == name).ok_or_else(unknown)
+    names.iter().position(|known| *known == name).map(HostPlace::new).ok_or_else(unknown)
 }
 
 /// A plan with the numbers that a simulation shows, if its stages or replicas wait for the same link of a board.
@@ -142,7 +140,7 @@ fn simulated_if_it_waits(
     table: &CostTable,
 ) -> Result<Plan, Error> {
     match schedule.evaluate(network.graph(), table)?.shares_board_links() {
-        true => simulated(plan, (schedule, network, table), None, SteadyState::FRAMES),
+        true => simulated(plan, schedule, network, table, None, SteadyState::FRAMES),
         false => Ok(plan.clone()),
     }
 }
@@ -154,9 +152,9 @@ fn best(plans: Vec<Plan>, objective: Objective) -> Result<Plan, Error> {
     plan.ok_or(Error::Pipeline(PipelineError::Infeasible))
 }
 
-/// What others do: all on one host, equal parts for all hosts, parts by the sizes of their memories. Each host runs its part as well as it
-/// can, and keeps to the same limits.
-fn rivals(hosts: &Hosts, problem: &SystemProblem, aim: &Aim, lost: &[usize]) -> Vec<SystemRival> {
+/// What others do: all on one host, equal parts for all hosts, parts by the sizes of their memories. Each host runs its
+/// part as well as it can, and keeps to the same limits.
+fn rivals(hosts: &Hosts, problem: &SystemProblem, aim: &Aim, lost: &[HostPlace]) -> Vec<SystemRival> {
     let all = hosts.system().hosts();
     let of = |name: String, division: &HostDivision| {
         let allowed = |front: SystemFront| best(aim.limits().among(&front.plans)?, aim.objective);
@@ -171,16 +169,16 @@ fn rivals(hosts: &Hosts, problem: &SystemProblem, aim: &Aim, lost: &[usize]) -> 
         SystemRival { name, plan: plan.map_err(reason) }
     };
     let alone = |(place, host): (usize, &millstream_board::Host)| {
-        of(format!("all on {}", host.id), &HostDivision::only(problem, place))
+        of(format!("all on {}", host.id), &HostDivision::only(problem, HostPlace::new(place)))
     };
 
-    let is_there = |(place, _): &(usize, &millstream_board::Host)| !lost.contains(place);
+    let is_there = |(place, _): &(usize, &millstream_board::Host)| !lost.contains(&HostPlace::new(*place));
     let mut rivals: Vec<SystemRival> = all.iter().enumerate().filter(is_there).map(alone).collect();
     // Of these only the best is one that somebody would choose.
     let (places, plans): (Vec<usize>, Vec<Plan>) =
         rivals.iter().enumerate().filter_map(|(place, rival)| Some((place, rival.plan.as_ref().ok()?.clone()))).unzip();
     if !rivals.is_empty() {
-        let place = choose(&plans, aim.objective).and_then(|own| places.get(own).copied()).unwrap_or(0);
+        let place = choose(&plans, aim.objective).and_then(|index| places.get(index).copied()).unwrap_or(0);
         rivals = vec![rivals.swap_remove(place)];
     }
     rivals.push(of("equal parts".to_owned(), &HostDivision::equal(problem, lost)));

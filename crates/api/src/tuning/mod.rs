@@ -1,12 +1,11 @@
-//! Searching for a better schedule by running schedules, while frames flow or in simulation.
+//! Searching for a better schedule by trials of schedules: runs while frames flow, or simulations.
 
-mod adaptive;
+mod live;
 mod places;
 mod recorded;
 mod simulated;
 mod streaming;
 
-pub(crate) use adaptive::adapt;
 pub(crate) use places::parse as parse_places;
 
 use std::time::Duration;
@@ -20,10 +19,11 @@ use millstream_tune::{
     SimulatedAnnealing, Start, Trial, Tuner,
 };
 
-use crate::document::document;
-use crate::run::Reference;
-use crate::{Control, CostSource, Error, Machine, Network, SlowCore, engine, planning};
-use adaptive::LiveOracle;
+use crate::measuring::opening::measured_costs;
+use crate::run::reference::Reference;
+use crate::schedules::{document, engine};
+use crate::{Control, CostSource, Error, Machine, Network, SlowCore};
+use live::LiveOracle;
 use places::{PlacedOracle, Places};
 use recorded::Recorded;
 use simulated::SimulatedOracle;
@@ -39,7 +39,7 @@ const POLICY: TuningPolicy = TuningPolicy {
     at_once: true,
 };
 
-/// Which search, and how far it goes.
+/// The search by trials, and how far it goes.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct TuneOptions {
@@ -75,7 +75,7 @@ impl TuneOptions {
 /// The searches.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum TuneAlgorithm {
-    /// Ours: the exact search on costs that every trial corrects.
+    /// Ours: the search of `schedule` on costs that every trial corrects.
     ModelGuided,
     /// Shisha, with one of its heuristics.
     Shisha(Heuristic),
@@ -91,7 +91,7 @@ pub enum TuneAlgorithm {
     Exhaustive,
 }
 
-/// Where schedules are tried.
+/// The place where schedules are tried: this computer, or a simulation.
 #[derive(Debug, Clone, Copy)]
 pub enum TuneOn<'a> {
     /// On this computer, while frames flow.
@@ -107,18 +107,18 @@ pub enum TuneOn<'a> {
     },
 }
 
-/// What a search by trials found.
+/// The result of a search by trials.
 #[derive(Debug, Clone)]
 pub struct Tuned {
-    /// What was run, in order.
+    /// What was run, or simulated, in order.
     pub trials: Vec<(Schedule, Trial)>,
     /// The schedule with the shortest period, and its trial.
     pub best: (Schedule, Trial),
-    /// Its file.
+    /// Its file. Its numbers count as measured ([`Prediction::is_measured`]) only if the trials ran on this computer.
     pub document: ScheduleDocument,
-    /// No pipeline of stages on single processors, or replicas of them, has a shorter period, by the costs that the search began with
-    /// ([`PeriodBound`]).
-    pub best_on_single_processors_seconds: f64,
+    /// No pipeline of stages on single processors, or replicas of them, has a shorter period, by the costs that the
+    /// search began with ([`PeriodBound`]).
+    pub shortest_predicted_on_single_processors_seconds: f64,
 }
 
 /// Searches from a schedule, or from the best one by the costs at hand.
@@ -138,15 +138,16 @@ pub fn tune(
     let (table, backends) = match on {
         TuneOn::Simulation { costs, .. } => (costs.table(network, machine)?, None),
         TuneOn::ThisMachine => {
-            let (table, backends) = planning::measured_costs(machine, network, None, control)?;
+            let (table, backends) = measured_costs(machine, network, None, control)?;
             (table, Some(backends))
         }
     };
+
     let problem = Problem::new(graph, network.chain(), board, &table)?;
     let PeriodBound(bound) = PeriodBound::of(&problem.clone().without_memory_limit())?;
     let start = start.map_or_else(|| Ok(problem.schedule(&best_period(&problem)?)), Ok::<_, Error>)?;
     let places = Places::new(network, board, options.places.as_deref())?;
-    let search = Search { machine, network, table: &table, places: &places, start: &start, options, control };
+    let search = Search { machine, network, table: &table, on, places: &places, start: &start, options, control };
 
     let trials = match (on, backends) {
         (TuneOn::Simulation { slow_cores, noise, .. }, _) => {
@@ -161,9 +162,10 @@ pub fn tune(
             })?
         }
     };
+
     let best = trials.iter().min_by_key(|(_, trial)| trial.period).cloned().ok_or(Error::Interrupted)?;
     let document = search.document(&best)?;
-    Ok(Tuned { trials, best, document, best_on_single_processors_seconds: bound.seconds() })
+    Ok(Tuned { trials, best, document, shortest_predicted_on_single_processors_seconds: bound.seconds() })
 }
 
 /// What a search needs.
@@ -171,6 +173,7 @@ struct Search<'a> {
     machine: &'a Machine,
     network: &'a Network,
     table: &'a CostTable,
+    on: TuneOn<'a>,
     places: &'a Places,
     start: &'a Schedule,
     options: &'a TuneOptions,
@@ -222,7 +225,7 @@ impl Search<'_> {
         let prediction = Prediction {
             period_seconds: trial.period.seconds(),
             latency_seconds: replica_seconds.iter().map(|times| times.iter().copied().fold(0.0, f64::max)).sum(),
-            is_measured: true,
+            is_measured: matches!(self.on, TuneOn::ThisMachine),
             lower_bound_period_seconds: bound.period.seconds(),
             searched: None,
             replica_seconds,

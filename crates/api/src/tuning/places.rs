@@ -22,7 +22,8 @@ impl Places {
             None => singles(board),
         };
         // The fastest first: clusters are sorted by speed, and more cores are faster than fewer.
-        let cluster = |processor: &Processor| board.clusters().iter().position(|own| own.label == processor.cluster);
+        let cluster =
+            |processor: &Processor| board.clusters().iter().position(|known| known.label == processor.cluster);
         processors.sort_by_key(|processor| (cluster(processor), std::cmp::Reverse(processor.cores.len())));
         let mut kinds: Vec<PlaceKind> = Vec::new();
         for name in processors.iter().map(ToString::to_string) {

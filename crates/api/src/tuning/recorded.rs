@@ -1,7 +1,7 @@
+//! Trials of schedules, kept and counted.
+
 use millstream_schedule::Schedule;
 use millstream_tune::{Oracle, Trial, TuneError};
-
-use crate::tuning::adaptive::failed;
 
 /// Keeps what an oracle measured, and lets it measure only so much.
 pub(crate) struct Recorded<'a> {
@@ -33,4 +33,9 @@ impl Oracle<Schedule> for Recorded<'_> {
         self.trials.push((schedule.clone(), trial.clone()));
         Ok(trial)
     }
+}
+
+/// The error of a trial.
+pub(crate) fn failed(schedule: &Schedule, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> TuneError {
+    TuneError::Oracle { configuration: schedule.to_string(), source: source.into() }
 }

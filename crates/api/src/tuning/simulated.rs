@@ -5,12 +5,13 @@ use std::collections::BTreeSet;
 use millstream_board::{CoreId, Processor};
 use millstream_cost::{CostTable, Nanoseconds};
 use millstream_graph::Graph;
+use millstream_machine::CoreLoad;
 use millstream_schedule::Schedule;
 use millstream_sim::{SimulationSettings, simulate};
 use millstream_tune::{Oracle, Trial, TuneError, with_slowdowns};
 
 use crate::SlowCore;
-use crate::tuning::adaptive::failed;
+use crate::tuning::recorded::failed;
 
 /// Frames of a trial.
 const FRAMES: usize = 40;
@@ -35,7 +36,8 @@ impl SimulatedOracle<'_> {
 impl Oracle<Schedule> for SimulatedOracle<'_> {
     fn measure(&mut self, schedule: &Schedule) -> Result<Trial, TuneError> {
         // A processor waits for its slowest core.
-        let slowest = |own: &Processor| own.cores.iter().map(|&core| self.slowdown(core)).fold(1.0, f64::max);
+        let slowest =
+            |processor: &Processor| processor.cores.iter().map(|&core| self.slowdown(core)).fold(1.0, f64::max);
         let (slowed, costs) = with_slowdowns(schedule, self.table, slowest);
         self.seed = self.seed.wrapping_add(1);
         let settings = SimulationSettings {
@@ -48,8 +50,8 @@ impl Oracle<Schedule> for SimulatedOracle<'_> {
         let simulation = simulate(&slowed, self.graph, &costs, &settings).map_err(|error| failed(schedule, error))?;
 
         let frames = |stage: usize, replica: usize| {
-            let own = simulation.spans.iter().filter(|span| (span.stage, span.replica) == (stage, replica));
-            own.map(|span| span.frame).collect::<BTreeSet<_>>().len().max(1) as u64
+            let spans = simulation.spans.iter().filter(|span| (span.stage, span.replica) == (stage, replica));
+            spans.map(|span| span.frame).collect::<BTreeSet<_>>().len().max(1) as u64
         };
         let mut stage_times = Vec::new();
         for (stage, replicas) in simulation.busy.iter().enumerate() {
@@ -59,13 +61,13 @@ impl Oracle<Schedule> for SimulatedOracle<'_> {
             }
         }
 
-        let used: Vec<CoreId> = schedule.processors().flat_map(|own| own.cores.iter().copied()).collect();
-        // What a neighbour leaves: its share where we compete, half to one that would come.
+        let used: Vec<CoreId> = schedule.processors().flat_map(|processor| processor.cores.iter().copied()).collect();
+        // What a neighbour leaves: its share where we compete, a newcomer's elsewhere.
         let available = self.slow_cores.iter().map(|slow| {
-            let left = if used.contains(&slow.core) { 1.0 / slow.factor } else { 0.5 };
+            let left = if used.contains(&slow.core) { 1.0 / slow.factor } else { CoreLoad::SHARE_OF_A_NEWCOMER };
             (slow.core, left)
         });
-        let spent = simulation.frames.iter().map(|(_, end)| *end).max().unwrap_or_default();
+        let spent = simulation.frames.iter().map(|frame| frame.end).max().unwrap_or_default();
         let period = Nanoseconds::from_seconds(simulation.period_seconds());
         Ok(Trial { stage_times, period, available: available.collect(), spent, ..Trial::default() })
     }

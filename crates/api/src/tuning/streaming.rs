@@ -1,8 +1,10 @@
+//! Frames that flow while schedules are tried.
+
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use millstream_runtime::Engine;
 
-use crate::run::Reference;
+use crate::run::reference::Reference;
 use crate::{Control, Error, SetOnDrop, thread};
 
 /// Streams frames through the engine while `work` goes on, and checks every result.

@@ -16,12 +16,12 @@ use fixtures::{fixture, machines, network};
 use millstream_api::{Aim, Control, CostSource, Error, Machine, Network, PlanOn, Planned, Scheduled, certify, plan};
 use millstream_board::ProcessorClass;
 use millstream_certify::{
-    Certificate, CertifyError, PartsPerBillion, ReachedState, SearchedProof, SearchedTeams, SingleProcessorProof,
-    TeamProof, ThroughputProof, check, check_searched, check_single_processors, check_throughput,
+    Certificate, CertifyError, NetworkBlocks, PartsPerBillion, ReachedState, SearchedProof, SearchedTeams,
+    SingleProcessorProof, TeamProof, ThroughputProof, check, check_searched, check_single_processors, check_throughput,
 };
 use millstream_cost::CostTable;
-use millstream_pipeline::{PeriodBound, Problem, SingleProcessorReach, TeamSpace, ThroughputBound, best_period};
-use millstream_schedule::ScheduleDocument;
+use millstream_pipeline::{ClusterId, PeriodBound, Problem, ReachableStates, TeamSpace, ThroughputBound, best_period};
+use millstream_schedule::{ScheduleDocument, SearchedSpace};
 use proptest::prelude::*;
 use serde_json::Value;
 
@@ -31,14 +31,18 @@ fn proofs(network: &Network, machine: &Machine, table: &CostTable) -> (Throughpu
     let shares = shares.into_iter().map(|(label, parts)| PartsPerBillion { label, parts }).collect();
     let searched = table.within_memory_of(board, graph);
     let problem = Problem::new(graph, network.chain(), board, &searched).unwrap();
-    let reach = SingleProcessorReach::of(&problem).unwrap();
+    let reach = ReachableStates::of(&problem).unwrap();
     // What does not fit into a small memory still counts in the proof.
     if let (Some(reach), Ok(best)) = (&reach, best_period(&problem)) {
         let is_roomy = board.memory_bytes().is_none_or(|bytes| bytes > 1 << 31);
         assert!(reach.period.0 <= best.period.0 + 1, "{} {}", best.period, reach.period);
         assert!(!is_roomy || reach.period.0 + 1 >= best.period.0, "{} {}", best.period, reach.period);
     }
-    let state = |own: millstream_pipeline::Reach| ReachedState { used: own.used, last: own.last, ends: own.ends };
+    let state = |own: millstream_pipeline::ReachableState| ReachedState {
+        used: own.cores_per_cluster,
+        last: own.last_clusters.into_iter().map(ClusterId::index).collect(),
+        ends: own.blocks_done,
+    };
     let single = reach.map(|reach| SingleProcessorProof {
         period_nanoseconds: reach.period.0,
         blocks: reach.blocks,
@@ -68,17 +72,17 @@ fn proofs_hold(is_wanted: impl Fn(usize, usize) -> bool, least: usize) {
     let mut with_stages = 0;
     for (place, name) in millstream_zoo::names().enumerate() {
         let network = network(name);
-        let ground = (&**network.graph(), network.chain());
+        let blocks = NetworkBlocks { graph: network.graph(), chain: network.chain() };
         let wanted = machines.iter().enumerate().filter(|(board, _)| is_wanted(place, *board));
         for (_, (board, machine)) in wanted {
             let costs = fixture("costs", board);
             let table = CostSource::Models(&costs).table(&network, machine).unwrap();
             let (throughput, single) = proofs(&network, machine, &table);
-            check_throughput(&throughput, ground.0, machine.board(), &table)
+            check_throughput(&throughput, blocks.graph, machine.board(), &table)
                 .unwrap_or_else(|error| panic!("{name} on {board}: {error}"));
             let Some(single) = single else { continue };
             let searched = table.within_memory_of(machine.board(), network.graph());
-            check_single_processors(&single, ground, machine.board(), &searched)
+            check_single_processors(&single, blocks, machine.board(), &searched)
                 .unwrap_or_else(|error| panic!("{name} on {board}: {error}"));
             with_stages += 1;
         }
@@ -91,7 +95,7 @@ fn searched_proof(network: &Network, machine: &Machine, searched: &CostTable) ->
     let (board, space) = (machine.board(), TeamSpace::of(machine.board()));
     let problem = Problem::with_teams(network.graph(), network.chain(), board, searched, &space.teams(board)).unwrap();
     let TeamSpace { most_processors, spans_clusters, has_all_counts } = space;
-    let of_team = |(team, own): (&[ProcessorClass], &millstream_pipeline::TeamWorths)| {
+    let of_team = |(team, own): (&[ProcessorClass], &millstream_pipeline::DualPrices)| {
         let mut places: Vec<usize> = (0..team.len()).collect();
         places.sort_by_key(|&place| team[place].to_string());
         let sorted = |parts: &Vec<u64>| places.iter().filter_map(|&place| parts.get(place).copied()).collect();
@@ -101,12 +105,12 @@ fn searched_proof(network: &Network, machine: &Machine, searched: &CostTable) ->
             tiles: sorted(&own.tiles),
         }
     };
-    let mut worths: Vec<TeamProof> = problem.team_worths().map(of_team).collect();
-    worths.sort_by(|one, other| one.processors.cmp(&other.processors));
+    let mut dual_prices: Vec<TeamProof> = problem.team_dual_prices().map(of_team).collect();
+    dual_prices.sort_by(|one, other| one.processors.cmp(&other.processors));
     SearchedProof {
         period_nanoseconds: PeriodBound::of(&problem).unwrap().0.0,
         teams: SearchedTeams { most_processors, spans_clusters, has_all_counts },
-        worths,
+        dual_prices,
     }
 }
 
@@ -130,12 +134,12 @@ fn searched_proofs_hold(is_wanted: impl Fn(usize, usize) -> bool, least: usize) 
             let searched = table.within_memory_of(machine.board(), network.graph());
             // What is too much to be written down of single processors is so with teams.
             let problem = Problem::new(network.graph(), network.chain(), machine.board(), &searched).unwrap();
-            if SingleProcessorReach::of(&problem).unwrap().is_none() {
+            if ReachableStates::of(&problem).unwrap().is_none() {
                 continue;
             }
             let proof = searched_proof(&network, machine, &searched);
-            let ground = (&**network.graph(), network.chain());
-            let check = |proof: &SearchedProof| check_searched(proof, ground, machine.board(), &searched);
+            let blocks = NetworkBlocks { graph: network.graph(), chain: network.chain() };
+            let check = |proof: &SearchedProof| check_searched(proof, blocks, machine.board(), &searched);
             check(&proof).unwrap_or_else(|error| panic!("{name} on {board}: {error}"));
             for other in [proof.period_nanoseconds + 1, proof.period_nanoseconds - 1] {
                 let other = SearchedProof { period_nanoseconds: other, ..proof.clone() };
@@ -172,8 +176,8 @@ impl Case {
 
     fn check_against(&self, certificate: &Value, document: &ScheduleDocument) -> Result<(), CertifyError> {
         let certificate = Certificate::from_json(&certificate.to_string())?;
-        let ground = (&**self.network.graph(), self.network.chain());
-        check(&certificate, document, ground, self.machine.board(), &self.table)
+        let blocks = NetworkBlocks { graph: self.network.graph(), chain: self.network.chain() };
+        check(&certificate, document, blocks, self.machine.board(), &self.table)
     }
 }
 
@@ -239,7 +243,7 @@ fn promises_are_what_is_proven() {
             |own| own.predicted.lower_bound_period_seconds *= 1.0 + 1e-6,
             |own| own.predicted.searched.as_mut().unwrap().period_seconds *= 1.0 + 1e-6,
             |own| own.predicted.searched.as_mut().unwrap().period_seconds *= 1.0 - 1e-6,
-            |own| own.predicted.searched.as_mut().unwrap().space.push_str(" and everything else"),
+            |own| own.predicted.searched.as_mut().unwrap().space = SearchedSpace::Hosts,
         ];
         for change in changes {
             let mut document = own.document.clone();

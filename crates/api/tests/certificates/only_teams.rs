@@ -1,8 +1,9 @@
-//! A network that only teams can run: its operators go back and forth between two processors that nothing else is beside.
+//! A network that only teams can run: its operators go back and forth between two processors that nothing else is
+//! beside.
 
 use millstream_api::{Aim, Control, Network, Plans};
 use millstream_board::Board;
-use millstream_certify::{Certificate, CertifyError, check};
+use millstream_certify::{Certificate, CertifyError, NetworkBlocks, check};
 use millstream_cost::CostTable;
 use millstream_partition::subgraphs;
 use millstream_pipeline::Objective;
@@ -30,17 +31,17 @@ fn what_only_teams_run_is_proven_by_them() {
     assert!(plans.best_on_single_processors.is_none());
     assert_eq!(plan.stages.len(), 1);
 
-    let (_, document) = plans.document(plan, Objective::Throughput, &network, &board);
+    let (_, document) = plans.document(plan, Objective::Throughput, &network, &board).unwrap();
     let certificate = plans.certificate(&document, &network, &board).unwrap();
     assert!(certificate.single_processors.is_none() && certificate.searched.is_some());
-    let ground = (&**network.graph(), network.chain());
-    check(&certificate, &document, ground, &board, &table).unwrap();
+    let blocks = NetworkBlocks { graph: network.graph(), chain: network.chain() };
+    check(&certificate, &document, blocks, &board, &table).unwrap();
 
     // A promise is not proven by leaving its proof out, nor by saying that it has none.
     let promised = document.predicted.searched.clone();
     for unproven in [None, promised] {
         let without = Certificate { searched: None, unproven, ..certificate.clone() };
-        let refused = check(&without, &document, ground, &board, &table).unwrap_err();
+        let refused = check(&without, &document, blocks, &board, &table).unwrap_err();
         assert!(matches!(refused, CertifyError::Missing { .. }), "{refused}");
     }
 }
@@ -51,12 +52,12 @@ fn what_single_processors_run_is_proven_of_them() {
     let table = uniform_table(network.graph(), &board, [100_000, 200_000]);
     let plans = Plans::search(&network, &board, &table, Aim::default(), &Control::new()).unwrap();
     let plan = plans.chosen(Objective::Throughput).unwrap();
-    let (_, document) = plans.document(plan, Objective::Throughput, &network, &board);
+    let (_, document) = plans.document(plan, Objective::Throughput, &network, &board).unwrap();
     let certificate = plans.certificate(&document, &network, &board).unwrap();
-    let ground = (&**network.graph(), network.chain());
-    check(&certificate, &document, ground, &board, &table).unwrap();
+    let blocks = NetworkBlocks { graph: network.graph(), chain: network.chain() };
+    check(&certificate, &document, blocks, &board, &table).unwrap();
     assert!(certificate.searched.is_some());
     let without = Certificate { single_processors: None, ..certificate };
-    let refused = check(&without, &document, ground, &board, &table).unwrap_err();
+    let refused = check(&without, &document, blocks, &board, &table).unwrap_err();
     assert!(matches!(refused, CertifyError::Missing { .. }), "{refused}");
 }

@@ -36,7 +36,8 @@ fn is_promise(refused: &Error) -> bool {
     matches!(refused, Error::File { source, .. } if matches!(**source, Error::Certificate(CertifyError::Promise { .. })))
 }
 
-/// Latency, the times of replicas, energy and power are what the schedule takes, whether nobody waits for memory or all do.
+/// Latency, the times of replicas, energy and power are what the schedule takes, whether nobody waits for memory or all
+/// do.
 #[test]
 fn everything_that_is_promised_is_checked() {
     type Change = fn(&mut ScheduleDocument);
@@ -122,7 +123,8 @@ fn linked(folder: &Path, megabytes_per_second: f64) -> Machine {
     Machine::read(&path).unwrap()
 }
 
-/// Clusters of several cores behind links: replicas and stages wait for each other there, and what is promised is simulated.
+/// Clusters of several cores behind links: replicas and stages wait for each other there, and what is promised is
+/// simulated.
 #[test]
 fn certificates_hold_where_links_are_slow() {
     let mut periods = Vec::new();

@@ -1,5 +1,6 @@
-//! OpenVINO's C interface, as far as the library `openvino` does not wrap it: its requests take no memory of others, and do not tell what
-//! operators took; its tensors have one dimension at least. All that is unsafe in this crate is here.
+//! OpenVINO's C interface, as far as the library `openvino` does not wrap it: its requests take no memory of others,
+//! and do not tell what operators took; its tensors have one dimension at least. All that is unsafe in this crate is
+//! here.
 
 mod model;
 mod request;

@@ -51,7 +51,8 @@ pub(crate) struct Port {
     pub(crate) name: String,
 }
 
-/// Reads a model, given as the bytes of an ONNX file, and forgets it: to see whether it can be read, and which outputs it has.
+/// Reads a model, given as the bytes of an ONNX file, and forgets it: to see whether it can be read, and which outputs
+/// it has.
 pub(crate) fn read(library: &OpenVino, model: &[u8]) -> Result<Vec<Port>> {
     let core = CoreHandle::new(library)?;
     let model = core.read(model)?;
@@ -68,7 +69,8 @@ impl CoreHandle {
     #[expect(unsafe_code, reason = "calls the library")]
     fn read(&self, model: &[u8]) -> Result<ModelHandle> {
         let (bytes, size) = (model.as_ptr().cast(), model.len());
-        // SAFETY: as many bytes are read as there are, and those that are kept are copied; there is no tensor of weights.
+        // SAFETY: as many bytes are read as there are, and those that are kept are copied; there is no tensor of
+        // weights.
         let read =
             |made| unsafe { ov_core_read_model_from_memory_buffer(self.as_ptr(), bytes, size, std::ptr::null(), made) };
         ModelHandle::make(read)
@@ -80,8 +82,8 @@ impl CoreHandle {
 unsafe impl Send for CompiledModel {}
 
 #[expect(unsafe_code, reason = "the library says nothing of threads")]
-// SAFETY: the library promises that a compiled model can be used by several threads at once; ports, properties and requests are all that is
-// asked of it here. The core beside it is only kept, and freed after it.
+// SAFETY: the library promises that a compiled model can be used by several threads at once; ports, properties and
+// requests are all that is asked of it here. The core beside it is only kept, and freed after it.
 unsafe impl Sync for CompiledModel {}
 
 impl CompiledModel {

@@ -91,7 +91,8 @@ impl Request {
 
     /// Runs one frame, of which `outputs` are those whose place is given, in their order.
     ///
-    /// The library remembers where inputs and outputs were, but nothing looks there before the next frame, of which all are given again.
+    /// The library remembers where inputs and outputs were, but nothing looks there before the next frame, of which all
+    /// are given again.
     #[expect(unsafe_code, reason = "calls the library")]
     pub(crate) fn infer(&mut self, inputs: &[Source<'_>], outputs: &mut [Output<'_>]) -> Result<()> {
         let given: Vec<usize> = (0..self.places.len()).filter(|&index| self.places[index] == Place::Given).collect();
@@ -111,7 +112,8 @@ impl Request {
                     view.as_ptr()
                 }
             };
-            // SAFETY: request and tensor exist, and the request keeps the tensor. Its elements exist until this function returns.
+            // SAFETY: request and tensor exist, and the request keeps the tensor. Its elements exist until this
+            // function returns.
             check(unsafe { ov_infer_request_set_input_tensor_by_index(request, index, tensor) })?;
         }
 
@@ -136,8 +138,8 @@ impl Request {
     #[expect(unsafe_code, reason = "calls the library")]
     pub(crate) fn own_output(&mut self, index: usize) -> Result<Owned> {
         let request = self.handle.as_ptr();
-        // SAFETY: the request exists and runs nothing; the pointer is where the call writes to. The tensor is the library's own, as its
-        // place is never given.
+        // SAFETY: the request exists and runs nothing; the pointer is where the call writes to. The tensor is the
+        // library's own, as its place is never given.
         Owned::made_by(|made| unsafe { ov_infer_request_get_output_tensor_by_index(request, index, made) })
     }
 

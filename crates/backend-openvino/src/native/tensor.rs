@@ -24,9 +24,9 @@ pub(crate) struct Owned(TensorHandle);
 // SAFETY: the library's tensors belong to no thread.
 unsafe impl Send for Owned {}
 #[expect(unsafe_code, reason = "the library says nothing of threads")]
-// SAFETY: through a shared reference only shape and elements are read, which the library's C++ interface declares as functions that do
-// not change a tensor. What writes, a request, is given a tensor only by an exclusive reference (`Output::Owned`), or as an input, which
-// requests read.
+// SAFETY: through a shared reference only shape and elements are read, which the library's C++ interface declares as
+// functions that do not change a tensor. What writes, a request, is given a tensor only by an exclusive reference
+// (`Output::Owned`), or as an input, which requests read.
 unsafe impl Sync for Owned {}
 
 impl Owned {
@@ -64,8 +64,9 @@ impl Owned {
     pub(crate) fn bytes(&self) -> Result<&[u8]> {
         Ok(match self.data()? {
             None => &[],
-            // SAFETY: the library keeps so many bytes there for as long as the tensor exists, or until a request that has it exclusively
-            // gives it another size. All of them were written: when the tensor was made, or by the request.
+            // SAFETY: the library keeps so many bytes there for as long as the tensor exists, or until a request that
+            // has it exclusively gives it another size. All of them were written: when the tensor was made, or by the
+            // request.
             Some((data, bytes)) => unsafe { std::slice::from_raw_parts(data, bytes) },
         })
     }
@@ -103,8 +104,8 @@ fn shape_of(dimensions: &mut [i64]) -> ov_shape_t {
     ov_shape_t { rank: dimensions.len() as i64, dims: dimensions.as_mut_ptr() }
 }
 
-/// The dimensions of a shape that the library made, which is freed, or was to make. It makes none without dimensions, as of one number,
-/// but complains of its own parameter.
+/// The dimensions of a shape that the library made, which is freed, or was to make. It makes none without dimensions,
+/// as of one number, but complains of its own parameter.
 #[expect(unsafe_code, reason = "calls the library")]
 pub(super) fn take_shape(status: ov_status_e, mut shape: ov_shape_t) -> Result<Vec<i64>> {
     if status == ov_status_e::INVALID_C_PARAM {
@@ -143,8 +144,9 @@ impl<'a> View<'a> {
     fn at(element: ElementType, dimensions: &[i64], memory: *mut u8) -> Result<Self> {
         let mut dimensions = dimensions.to_vec();
         let shape = shape_of(&mut dimensions);
-        // SAFETY: the shape has as many dimensions as it says, and the call copies it. It only notes where the memory is, which stays
-        // borrowed for as long as the view exists; `Request::infer` sees to it that nothing is looked at after that.
+        // SAFETY: the shape has as many dimensions as it says, and the call copies it. It only notes where the memory
+        // is, which stays borrowed for as long as the view exists; `Request::infer` sees to it that nothing is looked
+        // at after that.
         let make = |made| unsafe { ov_tensor_create_from_host_ptr(element.into(), shape, memory.cast(), made) };
         Ok(Self { handle: TensorHandle::make(make)?, memory: PhantomData })
     }

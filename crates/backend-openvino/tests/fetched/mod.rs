@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use millstream_backend_openvino::{OpenVino, VARIABLE};
+use millstream_test_support::not_tested;
 
 /// The library; `None`, and a word about it, where there is no package of it for this machine.
 ///
@@ -15,6 +16,6 @@ pub(crate) fn library() -> Option<OpenVino> {
     };
     let folder = std::env::var_os(VARIABLE);
     assert!(folder.is_none_or(|folder| !Path::new(&folder).exists()), "{error}");
-    eprintln!("not tested: {error}");
+    not_tested("OPENVINO", error);
     None
 }

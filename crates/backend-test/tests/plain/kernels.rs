@@ -144,9 +144,9 @@ fn by_element(reads: &[Array], shape: &[usize], operation: impl Fn(f32, f32) -> 
     let at = |array: &Array, index: usize| {
         let (mut place, mut stride, mut rest) = (0, 1, index);
         for (back, &size) in shape.iter().rev().enumerate() {
-            let own = array.shape.len().checked_sub(back + 1).map_or(1, |axis| array.shape[axis]);
-            place += if own > 1 { rest % size * stride } else { 0 };
-            stride *= own;
+            let extent = array.shape.len().checked_sub(back + 1).map_or(1, |axis| array.shape[axis]);
+            place += if extent > 1 { rest % size * stride } else { 0 };
+            stride *= extent;
             rest /= size;
         }
         array.data[place]
@@ -164,19 +164,19 @@ fn convolution(node: NodeView<'_>, reads: &[Array], shape: &[usize], has_padding
     let (strides, dilations) = (two(node.ints("strides"), 1), two(node.ints("dilations"), 1));
     let pads = if has_padding { two(node.ints("pads"), 0) } else { [0; 2] };
     let [_, channels, height, width] = image.shape[..] else { return Vec::new() };
-    let [outputs, own, kernel_height, kernel_width] = filter.shape[..] else { return Vec::new() };
-    let per_group = outputs / (channels / own);
+    let [outputs, channels_per_group, kernel_height, kernel_width] = filter.shape[..] else { return Vec::new() };
+    let outputs_per_group = outputs / (channels / channels_per_group);
     let size = shape[2] * shape[3];
     let mut made = vec![0.0; shape.iter().product()];
     for (index, plane) in made.chunks_mut(size).enumerate() {
         let (batch, output) = (index / outputs, index % outputs);
         plane.fill(reads.get(2).map_or(0.0, |bias| bias.data[output]));
-        let taps = own * kernel_height * kernel_width;
+        let taps = channels_per_group * kernel_height * kernel_width;
         for tap in 0..taps {
             let weight = filter.data[output * taps + tap];
             let (channel, inner) = (tap / (kernel_height * kernel_width), tap % (kernel_height * kernel_width));
             let [down, across] = [inner / kernel_width * dilations[0], inner % kernel_width * dilations[1]];
-            let before = (batch * channels + output / per_group * own + channel) * height;
+            let before = (batch * channels + output / outputs_per_group * channels_per_group + channel) * height;
             for (y, row) in plane.chunks_mut(shape[3]).enumerate() {
                 let Some(y) = (y * strides[0] + down).checked_sub(pads[0]).filter(|&y| y < height) else { continue };
                 let source = &image.data[(before + y) * width..][..width];

@@ -8,14 +8,14 @@ use millstream_backend::{Storage, Tensor};
 
 /// The elements, and what the later frame writes.
 struct Reused {
-    own: Vec<u8>,
+    elements: Vec<u8>,
     zeros: Vec<u8>,
     is_overwritten: AtomicBool,
 }
 
 impl Storage for Reused {
     fn bytes(&self) -> Option<&[u8]> {
-        Some(if self.is_overwritten.load(Ordering::SeqCst) { &self.zeros } else { &self.own })
+        Some(if self.is_overwritten.load(Ordering::SeqCst) { &self.zeros } else { &self.elements })
     }
 
     fn as_any(&self) -> &dyn Any {
@@ -25,8 +25,8 @@ impl Storage for Reused {
 
 /// The tensor in such memory.
 pub(super) fn reused(tensor: &Tensor) -> Tensor {
-    let own = tensor.bytes().unwrap_or_default().to_vec();
-    let storage = Reused { zeros: vec![0; own.len()], own, is_overwritten: AtomicBool::new(false) };
+    let elements = tensor.bytes().unwrap_or_default().to_vec();
+    let storage = Reused { zeros: vec![0; elements.len()], elements, is_overwritten: AtomicBool::new(false) };
     Tensor::new(tensor.data_type(), tensor.shape().clone(), Arc::new(storage))
 }
 

@@ -62,7 +62,7 @@ pub(crate) enum Fault {
 }
 
 /// The processor that it runs on.
-pub(crate) fn own() -> Processor {
+pub(crate) fn first_core() -> Processor {
     Processor::new("B", [0])
 }
 

@@ -33,7 +33,8 @@ fn check_alignment<T>(pointer: *const T, name: &str) -> Result<(), Failure> {
 /// As many values as a caller says, which may be at no address if there are none.
 ///
 /// # Safety
-/// The pointer is null or points at as many valid values, which nobody changes or frees for as long as the slice is used.
+/// The pointer is null or points at as many valid values, which nobody changes or frees for as long as the slice is
+/// used.
 pub(super) unsafe fn slice<'a, T>(pointer: *const T, count: usize, name: &str) -> Result<&'a [T], Failure> {
     if count == 0 {
         return Ok(&[]);
@@ -52,7 +53,8 @@ pub(super) unsafe fn slice<'a, T>(pointer: *const T, count: usize, name: &str) -
 /// A text, or none for a null pointer.
 ///
 /// # Safety
-/// The pointer is null or points at bytes that end with a zero, which nobody changes or frees for as long as the text is used.
+/// The pointer is null or points at bytes that end with a zero, which nobody changes or frees for as long as the text
+/// is used.
 pub(super) unsafe fn text_or_none<'a>(pointer: *const c_char, name: &str) -> Result<Option<&'a str>, Failure> {
     if pointer.is_null() {
         return Ok(None);
@@ -76,17 +78,18 @@ mod tests {
     fn elements_are_looked_at_only_where_they_can_be() {
         let numbers = [1_u64, 2, 3];
         // SAFETY: the array is there, and what is not aligned or longer than any memory is not looked at.
-        let of = |pointer: *const u64, count| unsafe { slice(pointer, count, "numbers") }.map_err(|own| own.message);
+        let of =
+            |pointer: *const u64, count| unsafe { slice(pointer, count, "numbers") }.map_err(|failure| failure.message);
         assert_eq!(of(numbers.as_ptr(), 3).unwrap(), [1, 2, 3]);
         assert!(of(std::ptr::null(), 0).unwrap().is_empty());
         assert_eq!(of(std::ptr::null(), 1).unwrap_err(), "numbers is a null pointer");
         let unaligned = numbers.as_ptr().wrapping_byte_add(1);
         assert_eq!(of(unaligned, 1).unwrap_err(), "numbers is not aligned to 8 bytes");
         let (unaligned, message) = (unaligned.cast_mut(), "number is not aligned to 8 bytes");
-        assert_eq!(place(unaligned, "number").map_err(|own| own.message).unwrap_err(), message);
+        assert_eq!(place(unaligned, "number").map_err(|failure| failure.message).unwrap_err(), message);
         // SAFETY: what is not aligned is not looked at.
         let looked_at = unsafe { reference(unaligned, "number") };
-        assert_eq!(looked_at.map_err(|own| own.message).unwrap_err(), message);
+        assert_eq!(looked_at.map_err(|failure| failure.message).unwrap_err(), message);
         assert!(of(numbers.as_ptr(), usize::MAX).unwrap_err().contains("more than any memory"));
     }
 }

@@ -24,25 +24,31 @@ const _: () = {
     is_for_threads::<Opened>();
 };
 
-/// Opens a session and puts it into `session`: measures the network if nobody did before, which takes about 20 s, finds the best
-/// schedule for an objective, tries it out, and starts it.
+/// Opens a session and puts it into `session`: measures the network if nobody did before, which takes about 20 s, finds
+/// the best schedule for an objective, tries it out, and starts it.
 ///
-/// `model` is the path of an ONNX file, or zoo:NAME for a built-in network; it may be null if there is a schedule. `options` is null or
-/// a JSON object, in which all of these may be left out:
+/// `model` is the path of an ONNX file, or zoo:NAME for a built-in network; it may be null if there is a schedule.
+/// `options` is null or a JSON object, in which all of these may be left out:
 ///
-/// - "objective": "throughput", "latency", "balanced" or "energy"; "max_latency", "min_throughput", "max_power": what the schedule must
-///   keep to, in seconds, frames per second and watts; "margin": by what part predictions must be better than that, 0.1 for a tenth
-/// - "schedule": the path of a schedule, or what stands in one, as ms_session_plan_json returns it; then nothing is planned
-/// - "profile", "costs": the path of a profile, or that of cost models or the name of a built-in board, to plan on without measuring or trying
-///   anything
-/// - "fresh": true to measure even if the network was measured before; "profile_seconds": time to measure, where that is done
-/// - "dimensions": sizes of open dimensions by name, or by input and position such as image.2; "batch": that of an open first one
-/// - "inputs": a list of files with frames to measure and try with, each as FILE or NAME=FILE: .npy, .npz, PNG or JPEG files, or folders of
-///   them; made-up frames by default, which some networks refuse
-/// - "board": a board file, or the name of a built-in board, if it is not the whole machine; "engine": "onnxruntime", "openvino", several
-///   with commas between them, or "all"; "cache_folder": where profiles and optimised sessions are kept
-/// - "frames_in_flight": frames in the pipeline at most; "frames_outstanding": frames at most whose results were not received, 16 for each
-///   replica by default; "frame_timeout": how many seconds a stage may work on a frame, which fails then
+/// - "objective": "throughput", "latency", "balanced" or "energy"; "max_latency", "min_throughput", "max_power": what
+///   the schedule must keep to, in seconds, frames per second and watts; "margin": by what part predictions must be
+///   better than that, 0.1 for a tenth
+/// - "schedule": the path of a schedule, or what stands in one, as ms_session_plan_json returns it; then nothing is
+///   planned
+/// - "profile", "costs": the path of a profile, or that of cost models or the name of a built-in board, to plan on
+///   without measuring or trying anything
+/// - "fresh": true to measure even if the network was measured before; "profile_seconds": time to measure, where that
+///   is done
+/// - "dimensions": sizes of open dimensions by name, or by input and position such as image.2; "batch": that of an open
+///   first one
+/// - "inputs": a list of files with frames to measure and try with, each as FILE or NAME=FILE: .npy, .npz, PNG or JPEG
+///   files, or folders of them; made-up frames by default, which some networks refuse
+/// - "board": a board file, or the name of a built-in board, if it is not the whole machine; "engine": "onnxruntime",
+///   "openvino", several with commas between them, or "all"; "cache_folder": where profiles and optimised sessions are
+///   kept
+/// - "frames_in_flight": frames in the pipeline at most; "frames_outstanding": frames at most whose results were not
+///   received, 16 for each replica by default; "frame_timeout": how many seconds a stage may work on a frame, which
+///   fails then
 ///
 /// A process that is forked off can't use the sessions of its parent.
 #[unsafe(no_mangle)]
@@ -64,7 +70,8 @@ pub unsafe extern "C" fn ms_session_open(
     })
 }
 
-/// Ends and frees a session; frames on their way are dropped. No other thread may be using it. Does nothing with a null pointer.
+/// Ends and frees a session; frames on their way are dropped. No other thread may be using it. Does nothing with a null
+/// pointer.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ms_session_free(session: *mut MsSession) {
     guarded_or((), || {

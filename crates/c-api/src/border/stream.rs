@@ -9,8 +9,9 @@ use crate::failure::Failure;
 use crate::last_error::guarded;
 use crate::waiting::wait_for;
 
-/// Submits a frame, and puts its number into `sequence` unless that is null. Waits while there is no room, for `timeout_ms` milliseconds
-/// at most, or as long as it takes if that is negative; results must be received meanwhile, by this thread or another one.
+/// Submits a frame, and puts its number into `sequence` unless that is null. Waits while there is no room, for
+/// `timeout_ms` milliseconds at most, or as long as it takes if that is negative; results must be received meanwhile,
+/// by this thread or another one.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ms_session_submit(
     session: *const MsSession,
@@ -34,8 +35,8 @@ pub unsafe extern "C" fn ms_session_submit(
     })
 }
 
-/// Tells that no more frames will be submitted: ms_session_await returns MS_STATUS_END once the results of those before were received, and
-/// ms_session_submit fails from now on. ms_session_run goes on.
+/// Tells that no more frames will be submitted: ms_session_await returns MS_STATUS_END once the results of those before
+/// were received, and ms_session_submit fails from now on. ms_session_run goes on.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ms_session_end(session: *const MsSession) -> MsStatus {
     guarded(|| {
@@ -45,9 +46,9 @@ pub unsafe extern "C" fn ms_session_end(session: *const MsSession) -> MsStatus {
     })
 }
 
-/// Puts the outputs of the next frame that was submitted into `result`, in order. Waits for them as ms_session_submit does. MS_STATUS_END
-/// if there is no frame whose result was not received; MS_STATUS_FRAME_FAILED if this one got lost, and then the next call is about the
-/// next frame. `result` is null unless there is one.
+/// Puts the outputs of the next frame that was submitted into `result`, in order. Waits for them as ms_session_submit
+/// does. MS_STATUS_END if there is no frame whose result was not received; MS_STATUS_FRAME_FAILED if this one got lost,
+/// and then the next call is about the next frame. `result` is null unless there is one.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ms_session_receive(
     session: *const MsSession,
@@ -58,8 +59,8 @@ pub unsafe extern "C" fn ms_session_receive(
     guarded(|| unsafe { receive(session, false, timeout_ms, result) })
 }
 
-/// The same for a thread that receives what another one submits: while no frame is on its way, the next one is waited for as well, and
-/// MS_STATUS_END is the end that ms_session_end told.
+/// The same for a thread that receives what another one submits: while no frame is on its way, the next one is waited
+/// for as well, and MS_STATUS_END is the end that ms_session_end told.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ms_session_await(
     session: *const MsSession,

@@ -79,10 +79,11 @@ pub struct MsPort {
     pub dimensions: *const usize,
 }
 
-/// A tensor, which is looked at where it is. Elements are dense, the last dimension innermost, in the byte order of the machine.
+/// A tensor, which is looked at where it is. Elements are dense, the last dimension innermost, in the byte order of the
+/// machine.
 ///
-/// As an input it is the caller's: whatever it points at is copied before the call returns. As an output it belongs to its result, must
-/// not be written to, and is valid until that is freed.
+/// As an input it is the caller's: whatever it points at is copied before the call returns. As an output it belongs to
+/// its result, must not be written to, and is valid until that is freed.
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
 pub struct MsTensor {
@@ -113,7 +114,7 @@ impl MsPort {
 }
 
 fn type_of(data_type: DataType) -> MsDataType {
-    TYPES.iter().find(|(_, own)| *own == data_type).map_or(MsDataType::Unknown, |(number, _)| *number)
+    TYPES.iter().find(|(_, known)| *known == data_type).map_or(MsDataType::Unknown, |(number, _)| *number)
 }
 
 impl MsTensor {
@@ -151,7 +152,7 @@ impl MsTensor {
         let refuse = |what: String| Failure::argument(format!("{which}: {what}"));
         // SAFETY: as asked of the caller.
         let name = unsafe { text_or_none(self.name, &format!("{which}: name")) }?;
-        let data_type = TYPES.iter().find(|(number, _)| *number as i32 == self.data_type).map(|(_, own)| *own);
+        let data_type = TYPES.iter().find(|(number, _)| *number as i32 == self.data_type).map(|(_, known)| *known);
         let data_type = data_type.ok_or_else(|| refuse(format!("{} is no MsDataType of elements", self.data_type)))?;
         if self.rank > MOST_DIMENSIONS {
             return Err(refuse(format!("it has {} dimensions; {MOST_DIMENSIONS} are the most", self.rank)));

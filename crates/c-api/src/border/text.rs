@@ -9,8 +9,8 @@ pub extern "C" fn ms_version() -> *const c_char {
     VERSION.as_ptr().cast()
 }
 
-/// Why the last call on this thread failed that did; an empty text before. It stays where it is until the next failure on this thread
-/// or the thread's end, and is never freed.
+/// Why the last call on this thread failed that did; an empty text before. It stays where it is until the next failure
+/// on this thread or the thread's end, and is never freed.
 #[unsafe(no_mangle)]
 pub extern "C" fn ms_last_error() -> *const c_char {
     last_error::pointer()

@@ -41,8 +41,8 @@ impl Workplace {
         self.compile_with(language, source, &["-L", library.to_str().unwrap(), "-lmillstream", &rpath])
     }
 
-    /// Compiles a file of this crate in C and links the static library into it, with what that needs of the system, and the solver where it is
-    /// a library of its own.
+    /// Compiles a file of this crate in C and links the static library into it, with what that needs of the system, and
+    /// the solver where it is a library of its own.
     pub(crate) fn compile_static(&self, source: &str) -> PathBuf {
         let archive = library().join("libmillstream.a");
         let solver = solver();
@@ -56,11 +56,11 @@ impl Workplace {
             Language::C => ("cc", "-std=c99"),
             Language::Cpp => ("c++", "-std=c++17"),
         };
-        let own = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let crate_folder = Path::new(env!("CARGO_MANIFEST_DIR"));
         let program = self.path(Path::new(source).file_stem().unwrap().to_str().unwrap());
         let mut command = Command::new(compiler);
         command.args([standard, "-O1", "-Wall", "-Wextra", "-Werror", "-pedantic", "-pthread", "-I"]);
-        command.arg(own.join("include")).arg(own.join(source)).arg("-o").arg(&program).args(linked);
+        command.arg(crate_folder.join("include")).arg(crate_folder.join(source)).arg("-o").arg(&program).args(linked);
         let output =
             command.output().unwrap_or_else(|error| panic!("a compiler for C and C++ is needed: {compiler}: {error}"));
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -99,8 +99,8 @@ pub(crate) fn library() -> &'static Path {
         if let Some(built) = std::env::var_os(BUILT) {
             return PathBuf::from(built);
         }
-        let own = std::env::current_exe().unwrap();
-        let folder = own.parent().and_then(Path::parent).unwrap().to_owned();
+        let test_program = std::env::current_exe().unwrap();
+        let folder = test_program.parent().and_then(Path::parent).unwrap().to_owned();
         let profile = match folder.file_name().unwrap().to_str().unwrap() {
             "debug" => "dev",
             profile => profile,

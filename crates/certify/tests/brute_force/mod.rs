@@ -13,23 +13,24 @@ use millstream_schedule::{Entry, Replica, held_bytes, shared_period};
 type State = (Vec<usize>, Vec<usize>, usize);
 
 /// A network, a board and its costs.
-pub(crate) struct Ground {
+pub(crate) struct Instance {
     pub(crate) graph: Graph,
     pub(crate) chain: Chain,
     pub(crate) board: Board,
     pub(crate) table: CostTable,
 }
 
-/// Where pipelines of stages on single processors and replicas of them get, and the least that the longest stage on the way takes.
+/// Where pipelines of stages on single processors and replicas of them get, and the least that the longest stage on the
+/// way takes.
 pub(crate) struct Pipelines {
     least: BTreeMap<State, u64>,
     blocks: usize,
 }
 
 impl Pipelines {
-    pub(crate) fn of(ground: &Ground) -> Self {
-        let cores = cores(&ground.board);
-        let blocks = ground.chain.blocks().len();
+    pub(crate) fn of(instance: &Instance) -> Self {
+        let cores = cores(&instance.board);
+        let blocks = instance.chain.blocks().len();
         let mut least = BTreeMap::from([((vec![0; cores.len()], Vec::new(), 0), 0)]);
         for start in 0..blocks {
             let states: Vec<(State, u64)> = least.iter().map(|(state, period)| (state.clone(), *period)).collect();
@@ -37,7 +38,7 @@ impl Pipelines {
                 let free: Vec<usize> = cores.iter().zip(&used).map(|(all, used)| all - used).collect();
                 for taken in up_to(&free).into_iter().filter(|taken| taken.iter().any(|cores| *cores > 0)) {
                     for end in start + 1..=blocks {
-                        let Some(stage) = stage_period(ground, &taken, &last, start..end) else { continue };
+                        let Some(stage) = stage_period(instance, &taken, &last, start..end) else { continue };
                         let used = used.iter().zip(&taken).map(|(used, taken)| used + taken).collect();
                         let last = (0..taken.len()).filter(|unit| taken[*unit] > 0).collect();
                         let known = least.entry((used, last, end)).or_insert(u64::MAX);
@@ -73,8 +74,8 @@ impl Pipelines {
             ends.dedup();
             states.push(ReachedState { used, last, ends });
         }
-        let mask = |own: &ReachedState| own.last.iter().map(|unit| 1_usize << unit).sum::<usize>();
-        states.sort_by_cached_key(|own| (own.used.iter().rev().copied().collect::<Vec<_>>(), mask(own)));
+        let mask = |state: &ReachedState| state.last.iter().map(|unit| 1_usize << unit).sum::<usize>();
+        states.sort_by_cached_key(|state| (state.used.iter().rev().copied().collect::<Vec<_>>(), mask(state)));
         states
     }
 }
@@ -87,13 +88,13 @@ fn cores(board: &Board) -> Vec<usize> {
 
 fn labels(board: &Board) -> Vec<String> {
     let clusters = board.clusters().iter().map(|cluster| cluster.label.clone());
-    clusters.chain(board.accelerators().iter().map(|own| own.label.clone())).collect()
+    clusters.chain(board.accelerators().iter().map(|accelerator| accelerator.label.clone())).collect()
 }
 
 /// All numbers of cores up to some.
 fn up_to(most: &[usize]) -> Vec<Vec<usize>> {
     most.iter().fold(vec![Vec::new()], |all, &most| {
-        all.iter().flat_map(|own| (0..=most).map(|cores| [own.as_slice(), &[cores]].concat())).collect()
+        all.iter().flat_map(|counts| (0..=most).map(|cores| [counts.as_slice(), &[cores]].concat())).collect()
     })
 }
 
@@ -106,10 +107,10 @@ fn replicas(cores: usize, largest: usize) -> Vec<Vec<usize>> {
     first.collect()
 }
 
-/// The shortest period of a stage of these blocks on replicas that have at most so many cores of each unit, and at least one of each that
-/// is named.
-fn stage_period(ground: &Ground, taken: &[usize], last: &[usize], blocks: std::ops::Range<usize>) -> Option<u64> {
-    let Ground { chain, board, .. } = ground;
+/// The shortest period of a stage of these blocks on replicas that have at most so many cores of each unit, and at
+/// least one of each that is named.
+fn stage_period(instance: &Instance, taken: &[usize], last: &[usize], blocks: std::ops::Range<usize>) -> Option<u64> {
+    let Instance { chain, board, .. } = instance;
     let operators: Vec<OperatorId> =
         chain.blocks()[blocks.clone()].iter().flat_map(|block| block.operators.clone()).collect();
     let labels = labels(board);
@@ -118,18 +119,18 @@ fn stage_period(ground: &Ground, taken: &[usize], last: &[usize], blocks: std::o
 
     let units = (0..taken.len()).filter(|unit| taken[*unit] > 0);
     let sets = units.fold(vec![Vec::new()], |all: Vec<Vec<(usize, usize)>>, unit| {
-        let own = replicas(taken[unit], taken[unit]);
+        let sets_of_unit = replicas(taken[unit], taken[unit]);
         let with = |before: &Vec<(usize, usize)>, counts: &Vec<usize>| {
             before.iter().copied().chain(counts.iter().map(|&count| (unit, count))).collect()
         };
-        all.iter().flat_map(|before| own.iter().map(move |counts| with(before, counts))).collect()
+        all.iter().flat_map(|before| sets_of_unit.iter().map(move |counts| with(before, counts))).collect()
     });
-    sets.iter().filter_map(|set| set_period(ground, set, &operators, &entry, &labels)).min()
+    sets.iter().filter_map(|set| set_period(instance, set, &operators, &entry, &labels)).min()
 }
 
 /// The period of replicas, each of so many cores of a unit; `None` if one of them can't run the operators.
 fn set_period(
-    Ground { graph, board, table, .. }: &Ground,
+    Instance { graph, board, table, .. }: &Instance,
     set: &[(usize, usize)],
     operators: &[OperatorId],
     entry: &Entry,
@@ -137,7 +138,7 @@ fn set_period(
 ) -> Option<u64> {
     let (mut times, mut links) = (Vec::new(), Vec::new());
     for &(unit, count) in set {
-        let memory = board.accelerator(&labels[unit]).and_then(|own| own.memory_bytes);
+        let memory = board.accelerator(&labels[unit]).and_then(|accelerator| accelerator.memory_bytes);
         if memory.is_some_and(|most| held_bytes(graph, operators) > most) {
             return None;
         }

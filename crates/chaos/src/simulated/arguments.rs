@@ -3,7 +3,8 @@
 use super::chaos::{Request, chaos};
 use super::interleavings::{MODELS, interleavings};
 
-/// Runs `scenarios` with `--from`, `--seeds` and `--frames`, or `interleavings` with `--model`, `--from` and `--schedules`.
+/// Runs `scenarios` with `--from`, `--seeds` and `--frames`, or `interleavings` with `--model`, `--from` and
+/// `--schedules`.
 pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
     let (what, options) = arguments.split_first().ok_or("say what: scenarios or interleavings")?;
     let text = |name: &str| {

@@ -91,7 +91,8 @@ impl Backend for Faulty {
 }
 
 impl Prepared {
-    /// What a run does wrong, and how long it works. Notes what must not happen, and fails where the device was lost meanwhile.
+    /// What a run does wrong, and how long it works. Notes what must not happen, and fails where the device was lost
+    /// meanwhile.
     fn planned(&mut self, number: u64) -> Result<(Option<Fault>, Option<Duration>), BackendError> {
         let operators: Vec<usize> = self.segment.operators.iter().map(|operator| operator.index()).collect();
         let mut state = self.plan.state();

@@ -1,7 +1,7 @@
 //! Several threads that hand frames in and take results out of one engine.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use millstream_backend::Tensor;
@@ -12,11 +12,12 @@ use rand_chacha::ChaCha8Rng;
 
 use super::backend::Faulty;
 use super::faults::Plan;
+use super::lock::lock;
 use super::network::Network;
 use super::schedules::schedule;
 
 /// Frames of each thread that submits.
-const OWN: u64 = 3;
+const FRAMES_EACH: u64 = 3;
 /// The last of them does not wait.
 const SUBMITTERS: u64 = 3;
 
@@ -32,12 +33,8 @@ struct Shared {
     left: AtomicU64,
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Two threads submit, a third one tries to, and two receive. Every frame must be answered once, each receiver's in order. Returns what is
-/// wrong.
+/// Two threads submit, a third one tries to, and two receive. Every frame must be answered once, each receiver's in
+/// order. Returns what is wrong.
 pub(crate) fn several_callers(seed: u64) -> Vec<String> {
     let shared = match start(seed) {
         Ok(shared) => Arc::new(shared),
@@ -74,13 +71,13 @@ fn start(seed: u64) -> Result<Shared, RuntimeError> {
         numbers: Mutex::default(),
         results: Mutex::default(),
         wrong: Mutex::default(),
-        left: AtomicU64::new(SUBMITTERS * OWN),
+        left: AtomicU64::new(SUBMITTERS * FRAMES_EACH),
     })
 }
 
 impl Shared {
     fn submit_all(&self, caller: u64) {
-        for number in caller * OWN..(caller + 1) * OWN {
+        for number in caller * FRAMES_EACH..(caller + 1) * FRAMES_EACH {
             let sequence = submit(&self.engine, self.network.frame(number), caller + 1 == SUBMITTERS);
             lock(&self.numbers).extend(sequence.map(|sequence| (sequence, number)));
         }
@@ -131,7 +128,7 @@ fn submit(engine: &Engine, mut frame: Vec<Tensor>, tries: bool) -> Option<u64> {
 
 fn compare(network: &Network, numbers: &[(u64, u64)], results: &[FrameResult]) -> Vec<String> {
     let mut wrong = Vec::new();
-    if numbers.len() as u64 != SUBMITTERS * OWN || results.len() != numbers.len() {
+    if numbers.len() as u64 != SUBMITTERS * FRAMES_EACH || results.len() != numbers.len() {
         wrong.push(format!("{} of {} frames were answered", results.len(), numbers.len()));
     }
     for (position, (&(sequence, number), result)) in numbers.iter().zip(results).enumerate() {

@@ -35,7 +35,8 @@ pub(crate) struct Request {
 struct Total {
     answered: u64,
     succeeded: u64,
-    /// Frames without a fault of their own: of stages that were lost too often, and on a device that another frame had lost.
+    /// Frames without a fault of their own: of stages that were lost too often, and on a device that another frame had
+    /// lost.
     lost: u64,
     collateral: usize,
     replaced: usize,
@@ -98,6 +99,7 @@ fn run_scenario(seed: u64, frames: u64, total: &mut Total, log: &mut Vec<String>
     let (faults, prepares) = (std::mem::take(&mut scenario.faults), std::mem::take(&mut scenario.prepares));
     let plan = Arc::new(Plan::new(faults, prepares, &mut scenario.random));
     let record: Arc<Mutex<Record>> = Arc::default();
+
     let scenario = Mutex::new(Some(scenario));
     let (own_plan, own_record) = (Arc::clone(&plan), Arc::clone(&record));
     let once = move || {
@@ -121,6 +123,7 @@ fn run_scenario(seed: u64, frames: u64, total: &mut Total, log: &mut Vec<String>
     if !wrong.is_empty() {
         log.extend(failures(&record, &state));
     }
+
     total.answered += record.results.len() as u64;
     total.succeeded += record.results.iter().filter(|result| result.outcome.is_ok()).count() as u64;
     let is_lost = |result: &&FrameResult| matches!(result.outcome, Err(FrameError::Lost { .. }));

@@ -9,5 +9,6 @@ pub(crate) struct Expectation {
     pub(crate) lacks_threads: bool,
 }
 
-/// Replicas are started again so often within a minute: fewer losses than that never cost anything but the frame at hand.
+/// Replicas are started again so often within a minute: fewer losses than that never cost anything but the frame at
+/// hand.
 pub(crate) const RESTARTS: usize = 5;

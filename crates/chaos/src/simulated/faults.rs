@@ -1,12 +1,14 @@
 //! What goes wrong, and where.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
 use millstream_backend::BackendError;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+
+use super::lock::lock;
 
 /// How long a segment can be stuck.
 pub(crate) const LONGEST_STUCK: Duration = Duration::from_secs(5);
@@ -54,7 +56,8 @@ impl Fault {
     }
 }
 
-/// What happens when a segment is prepared, in the first schedule, at a replacement, or when a replica is started again.
+/// What happens when a segment is prepared, in the first schedule, at a replacement, or when a replica is started
+/// again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum PrepareFault {
     Error,
@@ -116,7 +119,7 @@ impl Plan {
     }
 
     pub(crate) fn state(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 }
 

@@ -1,10 +1,10 @@
-//! Few frames, many orders: each part of the engine by itself, under schedulers that pick the next step at random, or let one thread
-//! run as long as it can but for a few moments (PCT).
+//! Few frames, many orders: each part of the engine by itself, under schedulers that pick the next step at random, or
+//! let one thread run as long as it can but for a few moments (PCT).
 
 use std::collections::HashMap;
 use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use millstream_runtime::EngineOptions;
@@ -17,6 +17,7 @@ use shuttle::scheduler::{PctScheduler, RandomScheduler, Scheduler};
 use super::callers::several_callers;
 use super::chaos::{config, verdict};
 use super::faults::{Fault, Plan};
+use super::lock::lock;
 use super::network::Network;
 use super::scenario::{FRAME_TIMEOUT, Scenario};
 use super::schedules::{one_team, schedule, with_device};
@@ -47,7 +48,8 @@ pub(crate) const MODELS: [(&str, Model); 5] = [
     ("supervision", Model::Supervision),
 ];
 
-/// Runs so many schedules of a model, from a batch on. The first one that goes wrong is an error that says how to see it again.
+/// Runs so many schedules of a model, from a batch on. The first one that goes wrong is an error that says how to see
+/// it again.
 pub(crate) fn interleavings(name: &str, model: Model, from: u64, schedules: u64) -> Result<(), String> {
     let start = Instant::now();
     for batch in from..from + schedules.div_ceil(BATCH) {
@@ -57,7 +59,7 @@ pub(crate) fn interleavings(name: &str, model: Model, from: u64, schedules: u64)
             0 => run(RandomScheduler::new_from_seed(batch, BATCH as usize), once),
             _ => run(PctScheduler::new_from_seed(batch, DEPTH, BATCH as usize), once),
         }));
-        let mut wrong = std::mem::take(&mut *wrong.lock().unwrap_or_else(PoisonError::into_inner));
+        let mut wrong = std::mem::take(&mut *lock(&wrong));
         wrong.extend(standstill().map(|who| format!("nobody can go on: {who}")));
         if ran.is_err() || !wrong.is_empty() {
             wrong.extend(panics());
@@ -84,7 +86,7 @@ fn once(model: Model, batch: u64, wrong: Arc<Mutex<Vec<String>>>) -> Box<dyn Fn(
         _ => {
             let scenario = Mutex::new(circumstances(model, batch));
             Box::new(move || {
-                let scenario = scenario.lock().unwrap_or_else(PoisonError::into_inner).clone();
+                let scenario = lock(&scenario).clone();
                 note(&wrong, told(scenario));
             })
         }
@@ -93,7 +95,7 @@ fn once(model: Model, batch: u64, wrong: Arc<Mutex<Vec<String>>>) -> Box<dyn Fn(
 
 fn note(wrong: &Mutex<Vec<String>>, found: Vec<String>) {
     let is_wrong = !found.is_empty();
-    wrong.lock().unwrap_or_else(PoisonError::into_inner).extend(found);
+    lock(wrong).extend(found);
     assert!(!is_wrong, "it went wrong");
 }
 
@@ -104,7 +106,7 @@ fn told(mut scenario: Scenario) -> Vec<String> {
     let plan = Arc::new(Plan::new(faults, prepares, &mut scenario.random));
     let record: Arc<Mutex<Record>> = Arc::default();
     play(&scenario, &plan, &record);
-    let record = record.lock().unwrap_or_else(PoisonError::into_inner);
+    let record = lock(&record);
     verdict(&network, &expectation, &plan.state(), &record)
 }
 

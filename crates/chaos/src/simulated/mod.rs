@@ -7,6 +7,7 @@ mod chaos;
 mod expectation;
 mod faults;
 mod interleavings;
+mod lock;
 mod network;
 mod record;
 mod scenario;

@@ -1,4 +1,5 @@
-//! Random networks, and what they compute: every value has some rows of channels, of which the first one is the number of the frame.
+//! Random networks, and what they compute: every value has some rows of channels, of which the first one is the number
+//! of the frame.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -24,7 +25,8 @@ pub(crate) struct Network {
 type Elements = Vec<f32>;
 
 impl Network {
-    /// A network of two to six operators. Half of them can be divided by channels; everything that nobody reads is an output.
+    /// A network of two to six operators. Half of them can be divided by channels; everything that nobody reads is an
+    /// output.
     pub(crate) fn random(random: &mut ChaCha8Rng) -> Self {
         let rows = random.random_range(1..=2);
         let graph = build(rows, random).unwrap_or_else(|error| unreachable!("{error}"));
@@ -73,13 +75,13 @@ impl Network {
         let inputs: Vec<&Elements> = operator.inputs.iter().map(|input| &values[input]).collect();
         let mixes = operator.kind == OperatorKind::FullyConnected;
         let element = |row: usize, channel: usize| {
-            let own = |input: &&Elements| input[row * CHANNELS + channel];
+            let same_place = |input: &&Elements| input[row * CHANNELS + channel];
             if channel == 0 {
-                return own(&inputs[0]);
+                return same_place(&inputs[0]);
             }
             let sum: f32 = match mixes {
                 true => inputs[0][row * CHANNELS + 1..(row + 1) * CHANNELS].iter().sum(),
-                false => inputs.iter().map(own).sum(),
+                false => inputs.iter().map(same_place).sum(),
             };
             (sum + (id.index() + 3 * channel) as f32) % MODULUS
         };

@@ -111,7 +111,8 @@ impl Scenario {
     fn plan_faults(&mut self) {
         let most = (2.0 * DENSITY * self.frames as f64) as usize;
         let count = self.random.random_range(most / 2..=most + most / 2);
-        // Either losses are few, and nothing but frames at hand may be lost, or many at once, which may be too often for a replica.
+        // Either losses are few, and nothing but frames at hand may be lost, or many at once, which may be too often
+        // for a replica.
         let most_losses = if self.random.random_bool(0.6) { RESTARTS } else { count };
         let operators = self.network.graph.operators().len();
         let mut losses = 0;

@@ -18,9 +18,9 @@ pub(crate) fn schedule(graph: &Graph, random: &mut ChaCha8Rng) -> Schedule {
     let mut made = Vec::new();
     for left in (0..stages).rev() {
         let size = if left == 0 { rest.len() } else { random.random_range(1..=rest.len() - left) };
-        let (own, others) = rest.split_at(size);
+        let (taken, others) = rest.split_at(size);
         rest = others;
-        let replicas = (0..random.random_range(1..=3)).map(|_| replica(graph, own, random)).collect();
+        let replicas = (0..random.random_range(1..=3)).map(|_| replica(graph, taken, random)).collect();
         made.push(Stage { replicas });
     }
     Schedule { stages: made }
@@ -60,7 +60,7 @@ fn replica(graph: &Graph, operators: &[OperatorId], random: &mut ChaCha8Rng) -> 
     let mut splits = Vec::new();
     for &operator in operators {
         let channels = divided(count, random);
-        if graph.channel_units(operator).is_some() && channels.iter().filter(|&&own| own > 0).count() > 1 {
+        if graph.channel_units(operator).is_some() && channels.iter().filter(|&&share| share > 0).count() > 1 {
             let parts = lists.iter_mut().zip(&channels).filter(|(_, channels)| **channels > 0);
             parts.for_each(|(list, _)| list.push(operator));
             splits.push(OperatorSplit { operators: vec![operator], along: Along::Channels, shares: channels });

@@ -1,7 +1,8 @@
-//! Runs the scenario of one seed: frames go in, results come out, schedules are replaced, faults happen, the engine is dropped.
+//! Runs the scenario of one seed: frames go in, results come out, schedules are replaced, faults happen, the engine is
+//! dropped.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use millstream_backend::{Backend, Tensor};
@@ -11,12 +12,14 @@ use millstream_schedule::Schedule;
 
 use super::backend::Faulty;
 use super::faults::{LONGEST_PREPARATION, LONGEST_STUCK, Plan};
+use super::lock::lock;
 use super::network::Network;
 use super::scenario::Scenario;
 use super::schedules::threads;
 use crate::simulated::record::Record;
 
-/// The longest pause before a replica that was lost too often is prepared again; and then some, for what else went wrong.
+/// The longest pause before a replica that was lost too often is prepared again; and then some, for what else went
+/// wrong.
 const LONGEST_ABSENCE: Duration = Duration::from_secs(70);
 /// Frames without faults, when all is over.
 const LAST_FRAMES: u64 = 5;
@@ -27,10 +30,6 @@ struct Stage {
     record: Arc<Mutex<Record>>,
     next: Arc<AtomicU64>,
     plan: Arc<Plan>,
-}
-
-fn locked(record: &Mutex<Record>) -> std::sync::MutexGuard<'_, Record> {
-    record.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Runs a scenario to its end. Must be called in a simulation.
@@ -45,7 +44,7 @@ pub(crate) fn play(scenario: &Scenario, plan: &Arc<Plan>, record: &Arc<Mutex<Rec
     };
     let engine = match engine {
         Ok(engine) => Arc::new(engine),
-        Err(error) => return locked(record).did_not_start = Some(error),
+        Err(error) => return lock(record).did_not_start = Some(error),
     };
     let stage = Stage { engine, network, record: Arc::clone(record), next: Arc::default(), plan: Arc::clone(plan) };
     match scenario.dropped_after {
@@ -53,12 +52,12 @@ pub(crate) fn play(scenario: &Scenario, plan: &Arc<Plan>, record: &Arc<Mutex<Rec
         None => stage.stream(scenario),
     }
     let Ok(engine) = Arc::try_unwrap(stage.engine).map_err(|_| ()) else {
-        return locked(record).violations.push("somebody still has the engine".to_owned());
+        return lock(record).violations.push("somebody still has the engine".to_owned());
     };
-    locked(record).warnings = engine.warnings();
+    lock(record).warnings = engine.warnings();
     let start = now();
     drop(engine);
-    locked(record).time_to_drop = now().duration_since(start);
+    lock(record).time_to_drop = now().duration_since(start);
 }
 
 impl Stage {
@@ -70,19 +69,19 @@ impl Stage {
         let receiver = self.receiver(scenario.frames);
         for thread in threads.into_iter().chain([receiver]) {
             if thread.join().is_err() {
-                locked(&self.record).violations.push("a caller panicked".to_owned());
+                lock(&self.record).violations.push("a caller panicked".to_owned());
             }
         }
         if self.engine.recv().is_some() {
-            locked(&self.record).violations.push("a frame was answered twice".to_owned());
+            lock(&self.record).violations.push("a frame was answered twice".to_owned());
         }
         // Whoever was stuck has come to an end by then, and whoever was lost is there again.
         let stuck = u32::try_from(self.plan.state().stuck_preparations()).unwrap_or(u32::MAX);
         sleep(LONGEST_PREPARATION * stuck + LONGEST_ABSENCE + LONGEST_STUCK);
-        let own = self.engine.schedule().map_or(0, |schedule| super::schedules::threads(&schedule));
+        let of_schedule = self.engine.schedule().map_or(0, |schedule| super::schedules::threads(&schedule));
         let others =
             scenario.fallback.as_ref().map_or(0, threads_of) + usize::from(scenario.options.frame_timeout.is_some());
-        locked(&self.record).at_rest = Some((living(), 1 + own + others));
+        lock(&self.record).at_rest = Some((living(), 1 + of_schedule + others));
         self.work_again(scenario.frames);
     }
 
@@ -95,13 +94,14 @@ impl Stage {
             let outputs = outcome.as_ref().and_then(|outcome| outcome.as_ref().ok());
             let found: Option<Vec<_>> = outputs.map(|outputs| outputs.iter().map(Tensor::as_f32).collect());
             let expected = self.network.expected(number);
-            let is_right =
-                found.is_some_and(|found| found == expected.iter().map(|own| Some(own.as_slice())).collect::<Vec<_>>());
+            let is_right = found.is_some_and(|found| {
+                found == expected.iter().map(|output| Some(output.as_slice())).collect::<Vec<_>>()
+            });
             // It may be the first one since another replica lost the device.
             let met_lost_device = self.plan.state().collateral.contains(&number);
             if submitted.is_err() || !is_right && !met_lost_device {
                 let warnings = self.engine.warnings();
-                locked(&self.record).violations.push(format!("frame {number} after all: {outcome:?}; {warnings:?}"));
+                lock(&self.record).violations.push(format!("frame {number} after all: {outcome:?}; {warnings:?}"));
             }
         }
     }
@@ -114,18 +114,18 @@ impl Stage {
             if room && self.next.load(Ordering::SeqCst) < frames {
                 let number = self.next.fetch_add(1, Ordering::SeqCst);
                 match self.engine.try_submit(self.network.frame(number)) {
-                    Ok(Ok(sequence)) => locked(&self.record).numbers.push((sequence, number)),
+                    Ok(Ok(sequence)) => lock(&self.record).numbers.push((sequence, number)),
                     Ok(Err(_)) => {
                         self.next.fetch_sub(1, Ordering::SeqCst);
                         room = false;
                     }
-                    Err(error) => return locked(&self.record).violations.push(format!("not submitted: {error}")),
+                    Err(error) => return lock(&self.record).violations.push(format!("not submitted: {error}")),
                 }
             } else if taken < received {
                 room = true;
                 taken += 1;
                 let result = self.engine.recv();
-                locked(&self.record).results.extend(result);
+                lock(&self.record).results.extend(result);
             } else {
                 room = false;
             }
@@ -142,8 +142,8 @@ impl Stage {
                     return;
                 }
                 match engine.submit(network.frame(number)) {
-                    Ok(sequence) => locked(&record).numbers.push((sequence, number)),
-                    Err(error) => return locked(&record).violations.push(format!("not submitted: {error}")),
+                    Ok(sequence) => lock(&record).numbers.push((sequence, number)),
+                    Err(error) => return lock(&record).violations.push(format!("not submitted: {error}")),
                 }
             }
         })
@@ -157,7 +157,7 @@ impl Stage {
                 match engine.recv() {
                     Some(result) => {
                         received += 1;
-                        locked(&record).results.push(result);
+                        lock(&record).results.push(result);
                     }
                     None => sleep(Duration::from_millis(1)),
                 }
@@ -175,10 +175,10 @@ impl Stage {
                 let before = plan.state().so_far();
                 match engine.reschedule(&schedule) {
                     Ok(()) => {
-                        locked(&record).replaced += 1;
+                        lock(&record).replaced += 1;
                         last = Some((schedule, before));
                     }
-                    Err(error) => locked(&record).refused.push(error),
+                    Err(error) => lock(&record).refused.push(error),
                 }
             }
             // Whatever befell frames of earlier schedules has been dealt with by then.
@@ -193,7 +193,7 @@ fn check_current(engine: &Engine, plan: &Plan, record: &Mutex<Record>, last: Opt
     let Some((schedule, before)) = last else { return };
     let current = engine.schedule();
     if plan.state().so_far() == before && current.is_ok_and(|current| current != schedule) {
-        locked(record).violations.push("another schedule runs than the one that was set".to_owned());
+        lock(record).violations.push("another schedule runs than the one that was set".to_owned());
     }
 }
 

@@ -13,7 +13,8 @@ use crate::simulated::record::{Record, longest_gap, longest_silence};
 const LONGEST_RECOVERY: Duration = Duration::from_secs(1);
 /// Until a frame that is stuck is given up: its time limit, and the time that it has to end once it is cancelled.
 const LONGEST_TIMEOUT: Duration = Duration::from_millis(600);
-/// Frames wait a minute for one preparation where they have a time limit; five seconds more are for all else that goes wrong.
+/// Frames wait a minute for one preparation where they have a time limit; five seconds more are for all else that goes
+/// wrong.
 const LONGEST_WAIT: Duration = Duration::from_secs(65);
 const LONGEST_DROP: Duration = Duration::from_secs(1);
 
@@ -87,22 +88,7 @@ fn answer(
     met_lost_device: bool,
 ) -> Result<(), String> {
     let error = match &result.outcome {
-        Ok(outputs) => {
-            let found: Vec<Option<&[f32]>> = outputs.iter().map(Tensor::as_f32).collect();
-            let expected = network.expected(number);
-            let expected: Vec<Option<&[f32]>> = expected.iter().map(|elements| Some(elements.as_slice())).collect();
-            let is_right = found == expected;
-            let may_succeed = match fault {
-                None | Some(Fault::Slow) => true,
-                Some(Fault::Stuck) => !has_timeout,
-                Some(_) => false,
-            };
-            return match (is_right, may_succeed) {
-                (true, true) => Ok(()),
-                (false, _) => Err(format!("outputs are {found:?}, not {expected:?}")),
-                (_, false) => Err("it succeeded".to_owned()),
-            };
-        }
+        Ok(outputs) => return success(outputs, &network.expected(number), fault, has_timeout),
         Err(error) => error,
     };
 
@@ -123,4 +109,20 @@ fn answer(
         _ => false,
     };
     if is_fitting { Ok(()) } else { Err(format!("it failed with: {error}")) }
+}
+
+/// Whether a frame with this fault may succeed at all, and with these outputs.
+fn success(outputs: &[Tensor], expected: &[Vec<f32>], fault: Option<Fault>, has_timeout: bool) -> Result<(), String> {
+    let found: Vec<Option<&[f32]>> = outputs.iter().map(Tensor::as_f32).collect();
+    let expected: Vec<Option<&[f32]>> = expected.iter().map(|elements| Some(elements.as_slice())).collect();
+    let may_succeed = match fault {
+        None | Some(Fault::Slow) => true,
+        Some(Fault::Stuck) => !has_timeout,
+        Some(_) => false,
+    };
+    match (found == expected, may_succeed) {
+        (true, true) => Ok(()),
+        (false, _) => Err(format!("outputs are {found:?}, not {expected:?}")),
+        (_, false) => Err("it succeeded".to_owned()),
+    }
 }

@@ -12,8 +12,9 @@ pub(crate) struct BoardArguments {
     /// A board file, or the name of a built-in board, instead of what is detected
     #[arg(long, value_name = "FILE|NAME")]
     pub(crate) board: Option<PathBuf>,
-    /// What computes on the cores: onnxruntime, openvino, a provider that the board file names, or several with commas between them (or
-    /// 'all', the first two): then each stage has the quicker one [default: what a schedule was planned for, or the board file says, else onnxruntime]
+    /// What computes on the cores: onnxruntime, openvino, a provider that the board file names, or several with commas
+    /// between them (or 'all', the first two): then each stage has the quicker one [default: what a schedule was
+    /// planned for, or the board file says, else onnxruntime]
     #[arg(long, value_name = "NAMES")]
     pub(crate) engine: Option<EngineSet>,
 }
@@ -35,7 +36,8 @@ impl BoardArguments {
         self.with_engine(machine)
     }
 
-    /// A machine with the engine that was asked for. Devices of that engine are taken in, unless a file says what there is.
+    /// A machine with the engine that was asked for. Devices of that engine are taken in, unless a file says what there
+    /// is.
     pub(crate) fn with_engine(&self, machine: Machine) -> Result<Machine> {
         Ok(match &self.engine {
             Some(engines) => machine.asked_to_use(engines)?,

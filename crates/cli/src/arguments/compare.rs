@@ -19,22 +19,23 @@ pub(crate) struct CompareCommand {
     pub(crate) board: BoardArguments,
     #[command(flatten)]
     pub(crate) inputs: InputArguments,
-    /// Make a core so many times slower: by real-time pulses where the system allows them, else by busy loops, which need a whole factor; may be repeated
-    #[arg(long = "slow-core", value_name = "CPU:FACTOR", value_parser = parse_slow_core)]
+    /// Slow a core down by a factor: by real-time pulses where the system allows them, else by busy loops, which need a
+    /// whole factor; may be repeated
+    #[arg(long = "slow-core", value_name = "CPU:FACTOR", value_parser = parse_slow_core, help_heading = "Measuring")]
     pub(crate) slow_cores: Vec<SlowCore>,
     /// Rounds in which every contender takes part
-    #[arg(long, default_value_t = 7, value_parser = parse_count::<u32>)]
+    #[arg(long, default_value_t = 7, value_parser = parse_count::<u32>, help_heading = "Measuring")]
     pub(crate) rounds: u32,
     /// The shortest turn in a round, from 100ms; eight frames of our slowest schedule in any case
-    #[arg(long, value_name = "TIME", value_parser = parse_turn, default_value_t = Budget(TURN))]
+    #[arg(long, value_name = "TIME", value_parser = parse_turn, default_value_t = Budget(TURN), help_heading = "Measuring")]
     pub(crate) turn: Budget,
     /// Time for profiling each network, such as 30s
-    #[arg(long, value_name = "TIME", default_value = "20s")]
+    #[arg(long, value_name = "TIME", default_value = "20s", help_heading = "Measuring")]
     pub(crate) budget: Budget,
-    /// Write a page for browsers with everybody beside each other, and what our schedules are
-    #[arg(long, value_name = "FILE")]
+    /// Write a page for browsers with all contenders, and what our schedules are
+    #[arg(long, value_name = "FILE", help_heading = "Results")]
     pub(crate) html: Option<PathBuf>,
     /// Print the results as JSON
-    #[arg(long)]
+    #[arg(long, help_heading = "Results")]
     pub(crate) json: bool,
 }

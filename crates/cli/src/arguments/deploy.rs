@@ -10,7 +10,8 @@ use crate::duration::Budget;
 
 #[derive(Debug, Args)]
 pub(crate) struct DeployCommand {
-    /// The board as ssh knows it: USER@HOST, a name of ~/.ssh/config, or ssh://USER@HOST:PORT. It must let you in without a password
+    /// The board as ssh knows it: USER@HOST, a name of ~/.ssh/config, or ssh://USER@HOST:PORT. It must let you in
+    /// without a password
     #[arg(value_name = "USER@HOST", value_parser = parse_host)]
     pub(crate) host: String,
     #[command(flatten)]
@@ -20,7 +21,7 @@ pub(crate) struct DeployCommand {
     /// What `cargo xtask package` makes for the board's architecture [default: the one in target/package]
     #[arg(long, value_name = "ARCHIVE")]
     pub(crate) package: Option<PathBuf>,
-    /// What the schedule should be best at: throughput, latency, balanced or energy
+    /// What to optimise: throughput, latency, balanced or energy
     #[arg(long, value_name = "OBJECTIVE", value_parser = objective(), hide_possible_values = true, default_value_t = Objective::Throughput)]
     pub(crate) objective: Objective,
     /// Time for measuring the network on the board
@@ -48,7 +49,8 @@ pub(crate) struct DeployCommand {
 
 /// What begins with a dash would be an option of ssh's.
 fn parse_host(text: &str) -> Result<String, String> {
-    let is_name = !text.is_empty() && !text.starts_with('-') && !text.contains(|own: char| own.is_whitespace());
+    let is_name =
+        !text.is_empty() && !text.starts_with('-') && !text.contains(|character: char| character.is_whitespace());
     is_name.then(|| text.to_owned()).ok_or_else(|| format!("'{text}' is not USER@HOST"))
 }
 

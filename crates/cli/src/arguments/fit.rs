@@ -7,8 +7,8 @@ pub(crate) struct FitCommand {
     /// The profile to learn from
     #[arg(long, value_name = "FILE", default_value = "profile.json")]
     pub(crate) profile: PathBuf,
-    /// What predicts convolutions: our model, or Pipe-it's regression on the dimensions of their matrix product and its model of
-    /// several cores (Wang et al., TCAD 2020, equations 3 to 8)
+    /// What predicts convolutions: our model, or Pipe-it's regression on the dimensions of their matrix product and its
+    /// model of several cores (Wang et al., TCAD 2020, equations 3 to 8)
     #[arg(long, value_enum, value_name = "MODEL", default_value_t = ConvolutionModel::Default)]
     pub(crate) convolutions: ConvolutionModel,
     #[command(flatten)]
@@ -42,14 +42,15 @@ pub(crate) enum ConvolutionModel {
 /// An accelerator that was measured by other means.
 #[derive(Debug, Args)]
 pub(crate) struct AcceleratorArguments {
-    /// Phases of convolutions that were measured on an accelerator: fit the co-scheduling paper's equations 2 to 9 to them
-    /// (Kim et al., IEEE Access 2020), for the board's convolutions there. A CSV table with the columns input_elements (all
-    /// input maps), filter_elements (height x width x input channels), output_elements (one output map), filters (output
-    /// channels), computation_seconds, transfer_seconds; flush_seconds and invalidation_seconds unless the interconnect keeps
-    /// caches coherent; and, if you like, normalisation_elements, total_seconds, name
+    /// Phases of convolutions that were measured on an accelerator: fit the co-scheduling paper's equations 2 to 9 to
+    /// them (Kim et al., IEEE Access 2020), for the board's convolutions there. A CSV table with the columns
+    /// input_elements (all input maps), filter_elements (height x width x input channels), output_elements (one output
+    /// map), filters (output channels), computation_seconds, transfer_seconds; flush_seconds and invalidation_seconds
+    /// unless the interconnect keeps caches coherent; and, if you like, normalisation_elements, total_seconds, name
     #[arg(id = "accelerator", long = "accelerator", value_name = "CSV")]
     pub(crate) phases: Option<PathBuf>,
-    /// For --accelerator: the board file that has the accelerator with its processing_elements [default: the profile's board]
+    /// For --accelerator: the board file that has the accelerator with its processing_elements [default: the profile's
+    /// board]
     #[arg(long, value_name = "FILE", requires = "accelerator")]
     pub(crate) board: Option<PathBuf>,
     /// For --accelerator: its label [default: the board's only one]

@@ -7,27 +7,26 @@ use super::values::{parse_divisor, parse_number};
 
 /// Frames of the user's.
 #[derive(Debug, Clone, Args)]
-#[command(next_help_heading = "Frames")]
 pub(crate) struct InputArguments {
-    /// Frames for an input: a .npy, .npz, PNG or JPEG file, or a folder of them; may be repeated. The name may be left out where
-    /// there is one input, or a .npz file names its arrays. Other inputs are made up, unless results are written or expected
-    /// [default: made-up frames]
-    #[arg(long = "input", value_name = "[NAME=]PATH")]
+    /// Frames for an input: a .npy, .npz, PNG or JPEG file, or a folder of them; may be repeated. The name may be left
+    /// out where there is one input, or a .npz file names its arrays. Other inputs are made up, unless results are
+    /// written or expected [default: made-up frames]
+    #[arg(long = "input", value_name = "[NAME=]PATH", help_heading = "Frames")]
     pub(crate) inputs: Vec<String>,
-    /// Of images: what pixels of 0 to 255 are multiplied by first [default: 1/255, or 1 for integers]
-    #[arg(long, value_name = "NUMBER", value_parser = parse_number, requires = "inputs")]
+    /// For images: the factor for pixels, which are 0 to 255 [default: 1/255, or 1 for integers]
+    #[arg(long, value_name = "NUMBER", value_parser = parse_number, requires = "inputs", help_heading = "Frames")]
     scale: Option<f64>,
-    /// Of images: what is then taken away, for all channels or for each
-    #[arg(long, value_name = "NUMBERS", value_delimiter = ',', value_parser = parse_number, requires = "inputs", allow_negative_numbers = true)]
+    /// For images: the mean to subtract after that, one number or one for each channel
+    #[arg(long, value_name = "NUMBERS", value_delimiter = ',', value_parser = parse_number, requires = "inputs", allow_negative_numbers = true, help_heading = "Frames")]
     mean: Vec<f64>,
-    /// Of images: what it is then divided by, for all channels or for each
-    #[arg(long, value_name = "NUMBERS", value_delimiter = ',', value_parser = parse_divisor, requires = "inputs")]
+    /// For images: the standard deviation to divide by after that, one number or one for each channel
+    #[arg(long, value_name = "NUMBERS", value_delimiter = ',', value_parser = parse_divisor, requires = "inputs", help_heading = "Frames")]
     std: Vec<f64>,
-    /// Of images: how they come to the network's size: stretch, crop or pad
-    #[arg(long, value_name = "HOW", default_value = "stretch", requires = "inputs")]
+    /// For images: how they are brought to the network's size: stretch, crop or pad
+    #[arg(long, value_name = "HOW", default_value = "stretch", requires = "inputs", help_heading = "Frames")]
     resize: Resizing,
-    /// Of images: the order of the colours, rgb or bgr
-    #[arg(long, value_name = "ORDER", default_value = "rgb", requires = "inputs")]
+    /// For images: the order of colour channels, rgb or bgr
+    #[arg(long, value_name = "ORDER", default_value = "rgb", requires = "inputs", help_heading = "Frames")]
     channel_order: ChannelOrder,
 }
 

@@ -54,15 +54,15 @@ pub(crate) use written::{ManualCommand, SchemasCommand};
 /// The model that commands take when none is given.
 pub(crate) const DEFAULT_MODEL: &str = "zoo:squeezenet";
 
-/// Find the best way to run an ONNX network on all of a board's processors, and run it that way.
+/// Plan and run ONNX networks on all processors of a board.
 #[derive(Debug, Parser)]
 #[command(name = "millstream", version, propagate_version = true)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) command: Command,
 
-    /// Say more about what happens (-v, -vv)
-    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    /// Say more about what happens (-v, -vv; of one crate: MILLSTREAM_LOG=millstream_runtime=debug)
+    #[arg(short, long, global = true, action = clap::ArgAction::Count, help_heading = "General", display_order = 1000)]
     pub(crate) verbose: u8,
 }
 
@@ -84,12 +84,12 @@ pub(crate) enum Command {
         after_help = "Example:\n  cargo xtask fit --profile profile.json --compare -o cost.json\n  cargo xtask fit --profile profile.json --accelerator phases.csv --board board.json -o cost.json"
     )]
     Fit(FitCommand),
-    /// Make cost models of a board that is not here from what others published
+    /// Make cost models of a board that you do not have from what others published
     #[command(
         after_help = "Example:\n  cargo xtask calibrate --board hikey-970 --measurements fixtures/measurements/hikey-970.json -o cost.json\n  cargo xtask schedule --board hikey-970 --cost cost.json --model zoo:resnet50"
     )]
     Calibrate(CalibrateCommand),
-    /// Find the best pipeline for a network on this board
+    /// Compute a schedule for a network, with a bound on how much shorter any period could be by the same costs
     #[command(
         after_help = "Example:\n  cargo xtask schedule --model zoo:googlenet --objective balanced -o schedule.json\n  cargo xtask schedule --model zoo:googlenet --board board.json --cost cost.json --algorithm all"
     )]
@@ -123,11 +123,12 @@ pub(crate) enum Command {
         after_help = "Example:\n  cargo xtask compare --model zoo:resnet50 --model zoo:googlenet --slow-core 1:3"
     )]
     Compare(CompareCommand),
-    /// Measure how one session of plain ONNX Runtime had best be set up here: threads, where they are pinned, how they wait
+    /// Find the fastest settings for one session of plain ONNX Runtime here: threads, pinning, spinning
     #[command(after_help = "Example:\n  cargo xtask session-options --model my.onnx --json")]
     SessionOptions(SessionOptionsCommand),
     #[cfg(feature = "highs")]
-    /// Compute a paper's tables and figures beside the printed numbers, and say what holds and what misses
+    /// Compute a paper's tables and figures beside the printed numbers, and say which claims are reproduced and which
+    /// are not
     #[command(
         after_help = "Example:\n  cargo xtask reproduce co-scheduling --figures figures\n  cargo xtask reproduce --all --html papers.html"
     )]

@@ -30,12 +30,12 @@ pub(crate) struct DimensionArguments {
     /// Size of an open batch dimension [default: 1]
     #[arg(long, value_name = "SIZE", value_parser = parse_count::<u32>)]
     pub(crate) batch: Option<u32>,
-    /// Size of another open dimension, by its name or by input and position, such as image.2; may be repeated. `schedule` takes
-    /// several sizes, as in sequence=32,64,128, and makes a plan for each
+    /// Size of another open dimension, by its name or by input and position, such as image.2; may be repeated.
+    /// `schedule` takes several sizes, as in sequence=32,64,128, and makes a plan for each
     #[arg(long = "dim", value_name = "NAME=SIZE", value_parser = parse_dimension)]
     pub(crate) dimensions: Vec<(String, Vec<usize>)>,
-    /// Read weights also where files beside the model are links to outside its folder, as caches have them; only for models that
-    /// you trust
+    /// Read weights also where files beside the model are links to outside its folder, as caches have them; only for
+    /// models that you trust
     #[arg(long)]
     linked_weights: bool,
     /// The most weights that are read of files beside the model, in GiB [default: 16]
@@ -56,12 +56,12 @@ impl DimensionArguments {
         }
     }
 
-    /// The same as flags, for a command that runs elsewhere. `--linked-weights` is not among them: what is copied there are the files that links
-    /// lead to, so nothing leads out of the model's folder any more.
+    /// The same as flags, for a command that runs elsewhere. `--linked-weights` is not among them: what is copied there
+    /// are the files that links lead to, so nothing leads out of the model's folder any more.
     #[cfg(unix)]
     pub(crate) fn flags(&self) -> Vec<String> {
         let sizes = |sizes: &[usize]| sizes.iter().map(usize::to_string).collect::<Vec<_>>().join(",");
-        let dimensions = self.dimensions.iter().map(|(name, own)| format!("--dim={name}={}", sizes(own)));
+        let dimensions = self.dimensions.iter().map(|(name, wanted)| format!("--dim={name}={}", sizes(wanted)));
         let batch = self.batch.map(|batch| format!("--batch={batch}"));
         let weights = self.max_weights.map(|gib| format!("--max-weights={gib}"));
         batch.into_iter().chain(dimensions).chain(weights).collect()

@@ -7,14 +7,14 @@ use super::values::{parse_count, parse_rate};
 use super::{InputArguments, ScheduledArguments};
 use crate::duration::Budget;
 
-/// What becomes of a camera's frame that finds no room.
+/// What happens to a camera's frame that arrives while all places are taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum WhenLate {
-    /// It waits, and so do those behind it
+    /// It waits, and so do the frames after it
     Wait,
-    /// It takes the place of one that waits already
+    /// The frame that has waited longest is dropped
     DropOldest,
-    /// It is dropped
+    /// The new frame is dropped
     DropNewest,
 }
 
@@ -43,10 +43,10 @@ pub(crate) struct RunCommand {
     /// Frames, or a time such as 2s, before the measurement begins [default: 2 for each processor, and 2]
     #[arg(long, value_name = "FRAMES|TIME", value_parser = parse_warm_up, help_heading = "Length and rate")]
     pub(crate) warm_up: Option<WarmUp>,
-    /// Frames per second that arrive, as from a camera, instead of always another one
+    /// Frames per second that arrive, as from a camera, instead of frames always being available
     #[arg(long, value_name = "FRAMES/S", value_parser = parse_rate, help_heading = "Length and rate")]
     pub(crate) frame_rate: Option<f64>,
-    /// What becomes of a frame that arrives and finds no room
+    /// What happens to a frame that arrives while all places are taken
     #[arg(
         long,
         value_enum,
@@ -66,8 +66,8 @@ pub(crate) struct RunCommand {
     /// [default: one for each replica, and between two stages one for each replica of the larger]
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=MOST_IN_FLIGHT))]
     pub(crate) in_flight: Option<u32>,
-    /// Cancel a frame that a stage works on for longer than this, such as 2s: it fails, others go on, and the command fails at the end.
-    /// Plain inference, which results are compared with, may take ten times as long for each stage
+    /// Cancel a frame that a stage works on for longer than this, such as 2s: it fails, others go on, and the command
+    /// fails at the end. Plain inference, which results are compared with, may take ten times as long for each stage
     #[arg(long, value_name = "TIME", help_heading = "Length and rate")]
     pub(crate) frame_timeout: Option<Budget>,
     /// Write the results of every frame into this folder, as NAME.npz
@@ -88,7 +88,8 @@ pub(crate) struct RunCommand {
     /// Write a trace for Perfetto or chrome://tracing
     #[arg(long, value_name = "FILE", help_heading = "Results")]
     pub(crate) trace: Option<PathBuf>,
-    /// Write a page for browsers: what was measured and why it is so, the network with its stages, frames on their processors
+    /// Write a page for browsers: what was measured and why it is so, the network with its stages, frames on their
+    /// processors
     #[arg(long, value_name = "FILE", help_heading = "Results")]
     pub(crate) html: Option<PathBuf>,
     /// Print the measurements as JSON

@@ -19,8 +19,8 @@ pub(crate) struct ScheduleCommand {
     pub(crate) dimensions: DimensionArguments,
     #[command(flatten)]
     pub(crate) board: BoardArguments,
-    /// Plan for several boards with links between them: a system file, or the name of a built-in system. By the costs that it names: nothing
-    /// is measured
+    /// Plan for several boards with links between them: a system file, or the name of a built-in system. By the costs
+    /// that it names: nothing is measured
     #[arg(long, value_name = "FILE|NAME", conflicts_with_all = [
         "board", "engine", "profile", "cost", "fresh", "algorithm", "processors", "max_power", "search_effort", "clocks", "weights", "deadlines",
         "html",
@@ -32,61 +32,65 @@ pub(crate) struct ScheduleCommand {
     #[command(flatten)]
     pub(crate) inputs: InputArguments,
     /// A profile of the board; without it, a cached one is used or a new one is made
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Costs")]
     pub(crate) profile: Option<PathBuf>,
-    /// Cost models of the board, as `fit` writes them, or the name of a built-in board: predict the network instead of measuring it
-    #[arg(long, value_name = "FILE|NAME", conflicts_with = "profile")]
+    /// Cost models of the board, as `fit` writes them, or the name of a built-in board: predict the network instead of
+    /// measuring it
+    #[arg(long, value_name = "FILE|NAME", conflicts_with = "profile", help_heading = "Costs")]
     pub(crate) cost: Option<PathBuf>,
     /// Measure anew even if there is a cached profile
-    #[arg(long, conflicts_with_all = ["profile", "cost"])]
+    #[arg(long, conflicts_with_all = ["profile", "cost"], help_heading = "Costs")]
     pub(crate) fresh: bool,
-    /// Who finds the schedule: our exact search, or an algorithm that others published, on the same costs; all but `exact`
-    /// only predict, and try nothing out
-    #[arg(long, value_enum, value_name = "NAME", default_value_t = Algorithm::Exact)]
+    /// The scheduling algorithm: Millstream's own search, or a published one on the same costs. Schedules of published
+    /// algorithms are not tried out
+    #[arg(long, value_enum, value_name = "NAME", default_value_t = Algorithm::Millstream, help_heading = "Search")]
     pub(crate) algorithm: Algorithm,
-    /// Of published algorithms but pipe-it: the processors that they deal the network out to, such as B4-s2-G1 [default: every cluster
+    /// For published algorithms but pipe-it: the processors that they may use, such as B4-s2-G1 [default: every cluster
     /// with all its cores and every accelerator, or each core if there is just one cluster]
-    #[arg(long, value_name = "PROCESSORS")]
+    #[arg(long, value_name = "PROCESSORS", help_heading = "Search")]
     pub(crate) processors: Option<String>,
-    /// What the schedule should be best at: throughput (up to 3 % of it may go for a shorter latency), latency,
-    /// balanced or energy
-    #[arg(long, value_name = "OBJECTIVE", value_parser = objective(), hide_possible_values = true, default_value_t = Objective::Throughput)]
+    /// What to optimise: throughput (trades up to 3 % of it for lower latency), latency, balanced or energy
+    #[arg(long, value_name = "OBJECTIVE", value_parser = objective(), hide_possible_values = true, default_value_t = Objective::Throughput, help_heading = "Search")]
     pub(crate) objective: Objective,
     /// The longest that a frame may take, such as 40ms
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", help_heading = "Limits")]
     pub(crate) max_latency: Option<Budget>,
     /// The fewest frames per second
-    #[arg(long, value_name = "FRAMES/S", value_parser = parse_rate)]
+    #[arg(long, value_name = "FRAMES/S", value_parser = parse_rate, help_heading = "Limits")]
     pub(crate) min_throughput: Option<f64>,
     /// The most that the processors may draw on average
-    #[arg(long, value_name = "WATTS", value_parser = parse_watts)]
+    #[arg(long, value_name = "WATTS", value_parser = parse_watts, help_heading = "Limits")]
     pub(crate) max_power: Option<f64>,
-    /// How much better than these limits, and the deadlines of several networks, the prediction must be, such as 10%
-    #[arg(long, value_name = "PERCENT", value_parser = parse_margin)]
+    /// By how much predictions must be better than these limits, and than the deadlines of several networks, such as
+    /// 10%
+    #[arg(long, value_name = "PERCENT", value_parser = parse_margin, help_heading = "Limits")]
     pub(crate) margin: Option<f64>,
-    /// How much work the search puts into stages of several processors, such as 10 for ten times the usual
-    #[arg(long, value_name = "NUMBER", value_parser = parse_effort, default_value = "1")]
+    /// How much work the search puts into stages of several processors, as a multiple of the usual, such as 10
+    #[arg(long, value_name = "NUMBER", value_parser = parse_effort, default_value = "1", help_heading = "Search")]
     pub(crate) search_effort: Effort,
-    /// Choose the clocks of clusters as well, among the operating points that the board file has
-    #[arg(long)]
+    /// Choose the clocks of clusters as well, among up to six operating points of each that the board file has; without
+    /// teams
+    #[arg(long, help_heading = "Search")]
     pub(crate) clocks: bool,
-    /// Of several networks: frames of this one for each frame of a network with weight 1; may be repeated
-    #[arg(long = "weight", value_name = "NAME=NUMBER", value_parser = parse_weight)]
+    /// With several networks: frames of this one for each frame of a network with weight 1; may be repeated
+    #[arg(long = "weight", value_name = "NAME=NUMBER", value_parser = parse_weight, help_heading = "Several networks")]
     pub(crate) weights: Vec<(String, f64)>,
-    /// Of several networks: the longest that a frame of this one may take, its turn included; where the processors are divided, waiting in queues is not planned for; may be repeated
-    #[arg(long = "deadline", value_name = "NAME=TIME", value_parser = parse_deadline)]
+    /// With several networks: the longest that a frame of this one may take, the turns of others included; time in
+    /// queues is not planned for where the networks have processors of their own; may be repeated
+    #[arg(long = "deadline", value_name = "NAME=TIME", value_parser = parse_deadline, help_heading = "Several networks")]
     pub(crate) deadlines: Vec<(String, Budget)>,
     /// Where to write the schedule
-    #[arg(short, long, value_name = "FILE", default_value = "schedule.json")]
+    #[arg(short, long, value_name = "FILE", default_value = "schedule.json", help_heading = "Results")]
     pub(crate) output: PathBuf,
     /// Write what is proven of the schedule, for `certify`
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Results")]
     pub(crate) certificate: Option<PathBuf>,
-    /// Write a page for browsers: what was chosen and why, the front, the network with its stages, frames as they should flow
-    #[arg(long, value_name = "FILE")]
+    /// Write a page for browsers: what was chosen and why, the front, the network with its stages, frames as they
+    /// should flow
+    #[arg(long, value_name = "FILE", help_heading = "Results")]
     pub(crate) html: Option<PathBuf>,
     /// Print the front and the schedule as JSON
-    #[arg(long)]
+    #[arg(long, help_heading = "Results")]
     pub(crate) json: bool,
 }
 
@@ -154,6 +158,6 @@ pub(super) fn flags<'a>(named: impl IntoIterator<Item = (&'a str, &'a Option<Pat
 /// A path as a shell takes it.
 pub(super) fn quoted(path: &Path) -> String {
     let text = path.display().to_string();
-    let is_plain = text.chars().all(|own| own.is_alphanumeric() || "/._-+=:,@%".contains(own));
+    let is_plain = text.chars().all(|character| character.is_alphanumeric() || "/._-+=:,@%".contains(character));
     if is_plain { text } else { format!("'{}'", text.replace('\'', r"'\''")) }
 }

@@ -1,4 +1,5 @@
-//! Values of flags, and how they are written. Fuzzing includes this file, so it needs no more than the crates whose types it makes.
+//! Values of flags, and how they are written. Fuzzing includes this file, so it needs no more than the crates whose
+//! types it makes.
 
 use std::str::FromStr;
 

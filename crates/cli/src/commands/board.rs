@@ -16,6 +16,9 @@ pub(crate) fn run(command: &BoardCommand) -> Result<()> {
     }
     output::line(format!("{}, fingerprint {}", board.name(), board.fingerprint()));
     output::table(&board_table(board));
+    output::prose(
+        "\nA label with a number, such as B2, is a processor: that many cores of a cluster. Capacity is the speed of one core; the fastest kind has 1024.",
+    );
     if command.board.board.is_none()
         && let Some(quota) = CpuQuota::detect()
     {
@@ -24,6 +27,7 @@ pub(crate) fn run(command: &BoardCommand) -> Result<()> {
             "\nThis container may use {cores} cores' time; the cores above are as many as that is worth: {used}"
         ));
     }
+
     output::line("\nEngines:\n");
     let (table, missing) = engines_table(&machine);
     output::table(&table);

@@ -46,7 +46,9 @@ fn row(built_in: BuiltInBoard) -> Result<Row> {
 }
 
 fn groups(board: &Board) -> Vec<Group> {
-    let clusters = board.clusters().iter().map(|own| Group { label: own.label.to_string(), count: own.cores.len() });
-    let accelerators = board.accelerators().iter().map(|own| Group { label: own.label.to_string(), count: 1 });
+    let clusters =
+        board.clusters().iter().map(|cluster| Group { label: cluster.label.to_string(), count: cluster.cores.len() });
+    let accelerators =
+        board.accelerators().iter().map(|accelerator| Group { label: accelerator.label.to_string(), count: 1 });
     clusters.chain(accelerators).collect()
 }

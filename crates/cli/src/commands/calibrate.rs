@@ -14,7 +14,7 @@ pub(crate) fn run(command: &CalibrateCommand) -> Result<()> {
     let named = || command.measurements.display().to_string();
     let measurements = Measurements::from_json(&files::read(&command.measurements)?).with_context(named)?;
 
-    let models: BTreeSet<&str> = measurements.throughputs.iter().map(|own| own.model.as_str()).collect();
+    let models: BTreeSet<&str> = measurements.throughputs.iter().map(|throughput| throughput.model.as_str()).collect();
     let known: Vec<&str> =
         models.into_iter().filter(|model| millstream_zoo::names().any(|name| name == *model)).collect();
     let open = |model: &&str| Network::open(&format!("zoo:{model}"), ReadOptions::default());
@@ -72,13 +72,13 @@ fn print(rows: &[CalibrationRow], measurements: &Measurements) {
             let mut errors: Vec<f64> =
                 rows.iter().filter_map(|row| Some((of(row)? / row.measured_seconds - 1.0).abs())).collect();
             errors.sort_by(f64::total_cmp);
-            errors.get(errors.len() / 2).copied().unwrap_or(f64::NAN)
+            errors.get(errors.len() / 2).map_or("-".to_owned(), |median| format!("{:.0} %", 100.0 * median))
         };
         output::line(format!(
-            "\nMedian error {:.0} %, of networks that were left out of the fit {:.0} %. Networks that are in the table get a factor of their own \
+            "\nMedian error {}, of networks that were left out of the fit {}. Networks that are in the table get a factor of their own \
              and take what was measured.",
-            100.0 * errors(|row| Some(row.fitted_seconds)),
-            100.0 * errors(|row| row.unseen_seconds)
+            errors(|row| Some(row.fitted_seconds)),
+            errors(|row| row.unseen_seconds)
         ));
     }
 

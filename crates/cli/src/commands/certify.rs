@@ -31,11 +31,11 @@ pub(crate) fn run(command: &CertifyCommand) -> Result<()> {
     Ok(())
 }
 
-/// Says what is proven, and of what nothing is.
+/// Says what is proven, and what is not.
 fn print(certificate: &Certificate, scheduled: &Scheduled, is_memory_shared: bool) {
     let Certificate { model, board, configuration, .. } = certificate;
     output::line(format!("The certificate holds for {configuration}: {} on {}.", model.name, board.name));
-    let memory = if is_memory_shared { ", even if nobody waits for memory" } else { "" };
+    let memory = if is_memory_shared { ", even without memory contention" } else { "" };
     output::facts(&[
         Fact::new("Bound", bound(certificate)),
         Fact::new("Promise", promise(certificate)),
@@ -58,9 +58,15 @@ fn promise(certificate: &Certificate) -> String {
     let period = milliseconds(certificate.predicted_period_seconds);
     match certificate.is_measured {
         true => {
-            format!("a period of {period} ms, {above}. The schedule says that it was measured: nothing here proves it.")
+            format!("a period of {period} ms, {above}; it was measured in a trial, which this check can't repeat.")
         }
-        false => format!("a period of {period} ms, {above}. It is what the schedule takes by these costs."),
+        false if milliseconds_of(certificate.evaluated_period_nanoseconds) == period => {
+            format!("a period of {period} ms, {above}; the schedule evaluates to it by these costs.")
+        }
+        false => format!(
+            "a period of {period} ms, {above}; the schedule evaluates to {} ms, and waits for memory or links beyond that in a simulation.",
+            milliseconds_of(certificate.evaluated_period_nanoseconds)
+        ),
     }
 }
 
@@ -81,9 +87,9 @@ fn searched(certificate: &Certificate, promised: Option<&SearchedBound>, memory:
     };
     let Some(proof) = &certificate.searched else {
         let least = milliseconds(*period_seconds);
-        return format!("not proven: that all that was searched takes {least} ms at least ({space}).");
+        return format!("not proven: that all that was searched takes {least} ms at least. Searched were {space}.");
     };
-    let (least, teams) = (milliseconds_of(proof.period_nanoseconds), proof.worths.len());
+    let (least, teams) = (milliseconds_of(proof.period_nanoseconds), proof.dual_prices.len());
     let outside = match certificate.evaluated_period_nanoseconds < proof.period_nanoseconds {
         true => " This schedule is none of these.",
         false => "",

@@ -88,13 +88,15 @@ pub(crate) fn run(command: &ReproduceCommand) -> Result<()> {
     }
 
     if command.json {
-        let claims = found.iter().flat_map(|own| own.claims().map(|claim| ClaimReport::of(&own.paper, claim)));
+        let claims = found
+            .iter()
+            .flat_map(|reproduction| reproduction.claims().map(|claim| ClaimReport::of(&reproduction.paper, claim)));
         output::json(&claims.collect::<Vec<_>>())?;
     } else {
-        for own in &found {
-            print(own);
+        for reproduction in &found {
+            print(reproduction);
             if found.len() > 1 {
-                output::prose(format!("{}\n", own.tally()));
+                output::prose(format!("{}\n", reproduction.tally()));
             }
         }
         output::prose(total(&found));
@@ -114,7 +116,7 @@ fn refuse_faults(found: &[Reproduction]) -> Result<()> {
 
 fn draw(folder: &Path, found: &[Reproduction]) -> Result<()> {
     std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
-    for figure in found.iter().flat_map(|own| &own.figures) {
+    for figure in found.iter().flat_map(|reproduction| &reproduction.figures) {
         let path = folder.join(&figure.file);
         files::write(&path, &figure.svg)?;
         output::remark(format!("wrote {}", path.display()));
@@ -125,7 +127,7 @@ fn draw(folder: &Path, found: &[Reproduction]) -> Result<()> {
 fn print(reproduction: &Reproduction) {
     output::line(&reproduction.paper);
     for section in &reproduction.sections {
-        output::line(format!("\n{} ({})\n\n{}", section.title, section.kind.words(), output::fitted(&section.table)));
+        output::line(format!("\n{} ({})\n\n{}", section.title(), section.kind.words(), output::fitted(&section.table)));
         for note in &section.notes {
             output::prose(format!("\n{note}"));
         }
@@ -157,8 +159,9 @@ fn total(found: &[Reproduction]) -> String {
 
 /// Everything on one page.
 fn page(found: &[Reproduction]) -> String {
-    let left_out: Vec<Table> = found.iter().map(|own| left_out(&own.left_out)).collect();
-    let mut chapters: Vec<Chapter<'_>> = found.iter().zip(&left_out).map(|(own, table)| chapter(own, table)).collect();
+    let left_out: Vec<Table> = found.iter().map(|reproduction| left_out(&reproduction.left_out)).collect();
+    let mut chapters: Vec<Chapter<'_>> =
+        found.iter().zip(&left_out).map(|(reproduction, table)| chapter(reproduction, table)).collect();
     let summary = total(found);
     chapters.push(Chapter { title: "All claims".to_owned(), summary, articles: Vec::new(), drawings: Vec::new() });
     let introduction = [
@@ -198,7 +201,7 @@ fn chapter<'a>(reproduction: &'a Reproduction, left_out: &'a Table) -> Chapter<'
 fn article(section: &Section) -> Article<'_> {
     let verdict = section.verdict();
     Article {
-        title: section.title.clone(),
+        title: section.title(),
         kind: section.kind.words().to_owned(),
         table: &section.table,
         notes: section.notes.clone(),
@@ -209,13 +212,14 @@ fn article(section: &Section) -> Article<'_> {
 
 #[cfg(test)]
 mod tests {
-    use millstream_reproduce::Evidence;
+    use millstream_reproduce::{Evidence, PaperItem};
 
     use super::*;
 
     fn paper(claims: Vec<Claim>) -> Reproduction {
         let section = Section {
-            title: "Table 1: speed".to_owned(),
+            item: PaperItem::Table(1),
+            about: "speed".to_owned(),
             kind: millstream_reproduce::Kind::Computed,
             table: Table::new([("what", Align::Left)]),
             notes: Vec::new(),

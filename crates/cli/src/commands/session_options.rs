@@ -1,4 +1,4 @@
-//! `session-options`: for those who stay with plain ONNX Runtime, how one session of it had best be set up.
+//! `session-options`: the fastest settings for one session of plain ONNX Runtime.
 
 use anyhow::{Result, anyhow};
 use millstream::{

@@ -1,3 +1,5 @@
+use std::path::Path;
+
 use anyhow::{Context, Result};
 use millstream::{CostSource, Hosts, Rounds, Scheduled, Simulated, files, read_schedules, simulate};
 use millstream_cost::CostTable;
@@ -5,7 +7,7 @@ use millstream_report::{
     Align, Fact, Table, joules, milliseconds, rate, rate_beside, simulation_trace, than_predicted,
 };
 use millstream_schedule::{Energy, Evaluation, MissedConstraint, SharedLink};
-use millstream_sim::{Simulation, SteadyState};
+use millstream_sim::{Simulation, SpeedChange, SteadyState};
 use serde::Serialize;
 
 use crate::arguments::{SimulateCommand, only};
@@ -34,7 +36,8 @@ struct Report {
     /// Constraints that the schedule was planned for and that the simulation missed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     missed_constraints: Vec<MissedConstraint>,
-    /// The longest that a frame took, with its waiting in queues, where that is beyond a limit that was planned without.
+    /// The longest that a frame took, with its waiting in queues, where that is beyond a limit that was planned
+    /// without.
     #[serde(skip_serializing_if = "Option::is_none")]
     beyond_with_queues: Option<MissedConstraint>,
     /// If the power of all processors is known.
@@ -45,10 +48,10 @@ struct Report {
 
 impl Report {
     /// What is so of a network alone.
-    fn of(own: &Scheduled, simulation: &Simulation, evaluation: &Evaluation, table: &CostTable) -> Self {
+    fn of(scheduled: &Scheduled, simulation: &Simulation, evaluation: &Evaluation, table: &CostTable) -> Self {
         Self {
-            network: own.network.name().to_owned(),
-            configuration: own.schedule.to_string(),
+            network: scheduled.network.name().to_owned(),
+            configuration: scheduled.schedule.to_string(),
             frames: simulation.frames.len(),
             unfinished: simulation.unfinished,
             predicted_period_seconds: evaluation.period.seconds(),
@@ -56,9 +59,9 @@ impl Report {
             simulated_period_seconds: simulation.period_seconds(),
             predicted_latency_seconds: evaluation.latency.seconds(),
             missed_constraints: Vec::new(),
-            beyond_with_queues: own.beyond_with_queues(simulation.worst_latency().seconds()),
+            beyond_with_queues: scheduled.beyond_with_queues(simulation.worst_latency().seconds()),
             worst_latency_seconds: simulation.worst_latency().seconds(),
-            joules_per_frame: simulation.joules_per_frame(&own.schedule, table),
+            joules_per_frame: simulation.joules_per_frame(&scheduled.schedule, table),
             events: simulation.events,
         }
     }
@@ -76,6 +79,7 @@ pub(crate) fn run(command: &SimulateCommand) -> Result<()> {
     if let Some(trace) = &command.trace {
         files::check_writable(trace)?;
     }
+
     let hosts = command.system.as_deref().map(Hosts::read).transpose()?;
     let machine = match &hosts {
         Some(hosts) => hosts.machine().clone(),
@@ -84,7 +88,8 @@ pub(crate) fn run(command: &SimulateCommand) -> Result<()> {
     let model = &command.scheduled.model;
     let dimensions = model.dimensions.read_options()?;
     let loaded = read_schedules(&command.scheduled.schedule, machine.board(), model.model.as_deref(), &dimensions)?;
-    let loaded: Vec<Scheduled> = loaded.into_iter().map(|own| own.with_engines_of(&machine)).collect();
+    let loaded: Vec<Scheduled> = loaded.into_iter().map(|scheduled| scheduled.with_engines_of(&machine)).collect();
+
     let context = || command.scheduled.schedule.display().to_string();
     let mut options = command.options();
     let table = hosts.as_ref().map(|hosts| anyhow::Ok(hosts.table(&only(&loaded)?.network)?)).transpose()?;
@@ -92,36 +97,34 @@ pub(crate) fn run(command: &SimulateCommand) -> Result<()> {
         options.costs = CostSource::Table(table);
     }
     let simulated = simulate(&machine, &loaded, &options, &control()).with_context(context)?;
-    let simulations: Vec<&Simulation> = simulated.iter().map(|own| &own.simulation).collect();
+
     if let Some(path) = &command.trace {
-        let networks = loaded.iter().zip(&simulations);
-        let networks = networks.map(|(own, simulation)| (&own.schedule, &**own.network.graph(), *simulation));
-        files::write(path, &simulation_trace(&networks.collect::<Vec<_>>()))?;
-        output::remark(format!("wrote {}; open it at https://ui.perfetto.dev", path.display()));
+        write_trace(path, &loaded, &simulated)?;
     }
 
     let mut reports = Vec::new();
-    for (own, Simulated { simulation, expected, table }) in loaded.iter().zip(&simulated) {
+    for (scheduled, Simulated { simulation, expected, table }) in loaded.iter().zip(&simulated) {
         let SteadyState { evaluation, energy } = expected;
-        let missed_constraints = own.missed(simulation, table, &options);
+        let missed_constraints = scheduled.missed(simulation, table, &options);
         if !command.json {
             if !reports.is_empty() {
                 output::line("");
             }
-            print_stages(own, evaluation, simulation);
+            print_stages(scheduled, evaluation, simulation);
             print_speed((evaluation, simulation), options.frame_rate_hertz, loaded.len() > 1);
             print_links(evaluation);
-            print_energy(own, (energy.as_ref(), table), simulation);
+            print_energy(scheduled, (energy.as_ref(), table), simulation);
             missed_constraints.iter().for_each(|missed| output::fact(&Fact::bad("Missed", missed.to_string())));
             let longest = simulation.worst_latency().seconds();
-            if let Some(beyond) = own.beyond_with_queues(longest) {
+            if let Some(beyond) = scheduled.beyond_with_queues(longest) {
                 output::fact(&Fact::warning("Queues", beyond.to_string()));
             }
         }
-        let promised_period_seconds = (loaded.len() > 1).then_some(own.expected_period_seconds);
-        let report = Report::of(own, simulation, evaluation, table);
+        let promised_period_seconds = (loaded.len() > 1).then_some(scheduled.expected_period_seconds);
+        let report = Report::of(scheduled, simulation, evaluation, table);
         reports.push(Report { promised_period_seconds, missed_constraints, ..report });
     }
+
     if command.json {
         return match reports.as_slice() {
             [single] => output::json(single),
@@ -132,7 +135,17 @@ pub(crate) fn run(command: &SimulateCommand) -> Result<()> {
     Ok(())
 }
 
-/// The links that hold frames up.
+/// What each network's simulation did, for a viewer of traces.
+fn write_trace(path: &Path, loaded: &[Scheduled], simulated: &[Simulated]) -> Result<()> {
+    let networks = loaded.iter().zip(simulated);
+    let networks =
+        networks.map(|(scheduled, result)| (&scheduled.schedule, &**scheduled.network.graph(), &result.simulation));
+    files::write(path, &simulation_trace(&networks.collect::<Vec<_>>()))?;
+    output::remark(format!("wrote {}; open it at https://ui.perfetto.dev", path.display()));
+    Ok(())
+}
+
+/// The links that are bottlenecks.
 fn print_links(evaluation: &Evaluation) {
     if let Some(link) = evaluation.link_bottleneck() {
         output::line(link_fact(link));
@@ -142,7 +155,7 @@ fn print_links(evaluation: &Evaluation) {
     }
 }
 
-/// A link within a board that holds up all stages that take frames over it.
+/// A link within a board that is the bottleneck of all stages that take frames over it.
 fn link_text(link: &SharedLink) -> String {
     let SharedLink { sender, receiver, stages, period } = link;
     format!(
@@ -162,8 +175,8 @@ fn print_together(loaded: &[Scheduled], simulated: &[Simulated], has_camera: boo
         output::line("");
         output::fact(&Fact::new("Rounds", text));
     }
-    if let Some(first) = simulated.first().map(|own| &own.simulation) {
-        for (at, label, factor) in first.speeds.iter().take(MOST_SPEEDS) {
+    if let Some(first) = simulated.first().map(|result| &result.simulation) {
+        for SpeedChange { at, label, factor } in first.speeds.iter().take(MOST_SPEEDS) {
             output::line(format!("After {:.2} s: {label} at {:.0} % of its speed", at.seconds(), 100.0 * factor));
         }
         if first.speeds.len() > MOST_SPEEDS {
@@ -172,8 +185,8 @@ fn print_together(loaded: &[Scheduled], simulated: &[Simulated], has_camera: boo
     }
 }
 
-fn print_energy(own: &Scheduled, (expected, table): (Option<&Energy>, &CostTable), simulation: &Simulation) {
-    if let (Some(own_joules), Some(expected)) = (simulation.joules_per_frame(&own.schedule, table), expected) {
+fn print_energy(scheduled: &Scheduled, (expected, table): (Option<&Energy>, &CostTable), simulation: &Simulation) {
+    if let (Some(own_joules), Some(expected)) = (simulation.joules_per_frame(&scheduled.schedule, table), expected) {
         let predicted = expected.joules_per_frame;
         let text = format!(
             "{} J per frame simulated, {} predicted ({:.2} frames/J)",
@@ -196,11 +209,11 @@ fn print_energy(own: &Scheduled, (expected, table): (Option<&Energy>, &CostTable
     }
 }
 
-fn print_stages(own: &Scheduled, evaluation: &Evaluation, simulation: &Simulation) {
-    let schedule = &own.schedule;
-    let (name, count) = (own.network.name(), simulation.frames.len());
+fn print_stages(scheduled: &Scheduled, evaluation: &Evaluation, simulation: &Simulation) {
+    let schedule = &scheduled.schedule;
+    let (name, count) = (scheduled.network.name(), simulation.frames.len());
     output::line(format!("{name}: {count} frames through {schedule}, simulated\n"));
-    let total = simulation.frames.iter().map(|(_, end)| end.seconds()).fold(0.0, f64::max);
+    let total = simulation.frames.iter().map(|frame| frame.end.seconds()).fold(0.0, f64::max);
     let mut table = Table::new([
         ("stage", Align::Right),
         ("processor", Align::Left),
@@ -232,7 +245,7 @@ fn print_speed((evaluation, simulation): (&Evaluation, &Simulation), offered_her
     let alone = if is_of_set { " of it alone" } else { "" };
     let throughput = match offered_hertz {
         Some(offered) => format!(
-            "{simulated} frames/s simulated of {offered:.1} that arrived; {predicted} predicted{alone} where always another one is there"
+            "{simulated} frames/s simulated of {offered:.1} that arrived; {predicted} predicted{alone} if a frame is always waiting"
         ),
         None => {
             let beside = than_predicted(&rate_beside(1.0 / period, 1.0 / evaluation.period.seconds()));

@@ -1,6 +1,6 @@
 use anyhow::Result;
 use millstream::{Machine, Network, TuneOn, Tuned, files, read_schedules, tune};
-use millstream_report::{Align, Table, milliseconds};
+use millstream_report::{Align, Table, counted, milliseconds};
 use millstream_schedule::Schedule;
 use serde::Serialize;
 
@@ -14,7 +14,9 @@ struct Report {
     trials: Vec<TrialReport>,
     best: String,
     period_seconds: f64,
-    best_on_single_processors_seconds: f64,
+    /// The shortest of any pipeline of stages on single processors, replicas included, by the costs that the search
+    /// began with.
+    shortest_predicted_on_single_processors_seconds: f64,
 }
 
 #[derive(Serialize)]
@@ -69,7 +71,9 @@ fn operators(schedule: &Schedule) -> String {
 }
 
 fn report(command: &TuneCommand, network: &Network, tuned: &Tuned) -> Result<()> {
-    let Tuned { trials, best: (best, found), best_on_single_processors_seconds: shortest_on_single, .. } = tuned;
+    let Tuned {
+        trials, best: (best, found), shortest_predicted_on_single_processors_seconds: shortest_on_single, ..
+    } = tuned;
     let algorithm = &tuned.document.algorithm;
     if command.json {
         let reports = trials.iter().map(|(schedule, trial)| TrialReport {
@@ -83,7 +87,7 @@ fn report(command: &TuneCommand, network: &Network, tuned: &Tuned) -> Result<()>
             trials: reports.collect(),
             best: best.to_string(),
             period_seconds: found.period.seconds(),
-            best_on_single_processors_seconds: *shortest_on_single,
+            shortest_predicted_on_single_processors_seconds: *shortest_on_single,
         });
     }
 
@@ -109,10 +113,15 @@ fn report(command: &TuneCommand, network: &Network, tuned: &Tuned) -> Result<()>
         ]);
     }
 
-    output::line(format!("{}: {} trials by {}\n", network.name(), trials.len(), algorithm));
+    let (simulated, in_simulation) = match command.on() {
+        TuneOn::Simulation { .. } => ("simulated ", " in simulation"),
+        TuneOn::ThisMachine => ("", ""),
+    };
+    let number = counted(trials.len() as u64, &format!("{simulated}trial"), &format!("{simulated}trials"));
+    output::line(format!("{}: {number} by {algorithm}\n", network.name()));
     output::table(&table);
     output::prose(format!(
-        "\nBest: {best} with {:.1} frames/s. By the costs that it began with, no pipeline of stages on single processors has more than {:.1}.",
+        "\nBest: {best} with {:.1} frames/s{in_simulation}. By the costs that it began with, no pipeline of contiguous stages, each on one processor or with replicas on one each, has more than {:.1}.",
         1.0 / found.period.seconds(),
         1.0 / shortest_on_single
     ));

@@ -14,9 +14,10 @@ use millstream_schedule::{Replica, Schedule};
 use sampler::Sampler;
 use serde_json::Value;
 
-/// A trace that grows with every frame. A track for each core and accelerator has the frames that it works on; where several processors
-/// work on one frame, also what each of them runs. Arrows lead from stage to stage with each frame. Counters show how many frames wait,
-/// how fast cores are, what others use of them, and what the processors draw, where the system tells.
+/// A trace that grows with every frame. A track for each core and accelerator has the frames that it works on; where
+/// several processors work on one frame, also what each of them runs. Arrows lead from stage to stage with each frame.
+/// Counters show how many frames wait, how fast cores are, CPU use by other processes, and power, where the system
+/// reports them.
 pub(crate) struct RunTrace<'a> {
     schedule: &'a Schedule,
     graph: &'a Graph,
@@ -39,8 +40,8 @@ impl<'a> RunTrace<'a> {
         Ok(Self { schedule, graph, tracks, begin, first, queues, sampler, writer })
     }
 
-    /// Adds what was done for a frame. A schedule that took over after a device was lost has other stages: what it did belongs to no
-    /// track.
+    /// Adds what was done for a frame. A schedule that took over after a device was lost has other stages: what it did
+    /// belongs to no track.
     pub(crate) fn add(&mut self, frame: &Taken) -> io::Result<()> {
         let mut events = Vec::new();
         let spans = &frame.result.spans;
@@ -56,11 +57,14 @@ impl<'a> RunTrace<'a> {
                 last if last + 1 == spans.len() => FlowStep::End,
                 _ => FlowStep::Through,
             };
-            let track =
-                replica.assignments.first().and_then(|own| self.tracks.of_processor(&own.processor).first().copied());
+            let track = replica
+                .assignments
+                .first()
+                .and_then(|assignment| self.tracks.of_processor(&assignment.processor).first().copied());
             let at = self.microseconds(span.start);
             events.extend(track.map(|track| TraceEvent::Flow { id: self.number(frame), track, at, step }));
         }
+
         for step in &frame.result.steps {
             self.add_step(self.number(frame), step, &mut events);
         }
@@ -134,8 +138,10 @@ impl<'a> RunTrace<'a> {
                 ("type", Value::from(self.graph.operator(step.first).op_type.clone())),
                 ("operators", Value::from(step.operators)),
             ];
-            let portion =
-                step.portion.as_ref().map(|own| (along(own), format!("{}..{}", own.range.start, own.range.end)));
+            let portion = step
+                .portion
+                .as_ref()
+                .map(|portion| (along(portion), format!("{}..{}", portion.range.start, portion.range.end)));
             arguments.extend(portion.map(|(along, range)| (along, Value::from(range))));
             events.push(self.slice(self.name(step), track, (step.start, step.end), arguments));
         }
@@ -144,7 +150,7 @@ impl<'a> RunTrace<'a> {
     fn name(&self, step: &StepSpan) -> String {
         let first = self.graph.operator(step.first).name.as_str();
         match &step.portion {
-            Some(own) => format!("{first}, {} {}..{}", along(own), own.range.start, own.range.end),
+            Some(portion) => format!("{first}, {} {}..{}", along(portion), portion.range.start, portion.range.end),
             None if step.operators > 1 => format!("{first} and {} more", step.operators - 1),
             None => first.to_owned(),
         }

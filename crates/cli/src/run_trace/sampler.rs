@@ -87,7 +87,7 @@ mod tests {
         let load = |core: u32, hertz: Option<u64>| CoreLoad { core: CoreId(core), own: 0.5, others: 0.25, hertz };
         let loads = [load(0, Some(1_800_000_000)), load(4, None)];
         let named = |watts: Option<f64>| -> Vec<(String, f64)> {
-            shown(&loads, watts, Instant::now()).into_iter().map(|own| (own.name, own.value)).collect()
+            shown(&loads, watts, Instant::now()).into_iter().map(|load| (load.name, load.value)).collect()
         };
         let of_cores = [("others on core 0, %", 25.0), ("clock of core 0, GHz", 1.8), ("others on core 4, %", 25.0)];
         let of_cores = of_cores.map(|(name, value)| (name.to_owned(), value));

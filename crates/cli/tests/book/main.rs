@@ -1,8 +1,11 @@
 //! Snippets of the book, the README and the how-to pages: what is typed is run, and what is shown is compared.
 //!
-//! Blocks of `sh` are run; blocks of `console` are run line by line after `$`, and what follows is compared with standard output, where a line
-//! `...` stands for any lines. All blocks of a page run in one shell in one folder. A comment before a block, `<!-- not run: reason -->`, leaves it out.
-//! Other languages are run elsewhere: Rust in pages of crates by rustdoc, Python by `crates/python/tests/test_book.py`, C by `crates/c-api/tests`.
+//! Blocks of `sh` are run; blocks of `console` are run line by line after `$`, and what follows is compared with
+//! standard output, where a line `...` stands for any lines. All blocks of a page run in one shell in one folder. A
+//! comment before a block, `<!-- not run: reason -->`, leaves it out. Rust in other pages is printed from a file that
+//! is compiled, and says from which: `<!-- not run: stands in FILE -->`; a line `// ...` stands for any lines. Other
+//! languages are run elsewhere: Rust in pages of crates by rustdoc, Python by `crates/python/tests/test_book.py`, C by
+//! `crates/c-api/tests`.
 
 #![cfg(all(unix, feature = "ort", feature = "highs"))]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
@@ -21,6 +24,9 @@ use shell::run;
 /// Pages whose Python, or C, is run by the tests of these packages, which name them.
 const PYTHON: [&str; 3] = ["README.md", "crates/python/README.md", "docs/tutorials/python-script.md"];
 const C: [&str; 2] = ["README.md", "crates/c-api/README.md"];
+
+/// What says that a block is printed from a file.
+const STANDS_IN: &str = "stands in ";
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -87,14 +93,17 @@ fn what_is_typed_works_and_prints_what_is_shown() {
 /// The fragments in JSON are JSON.
 #[test]
 fn json_can_be_read() {
+    let mut seen = 0;
     for page in pages() {
         for block in blocks_of(&page).iter().filter(|block| block.language == "json" && block.left_out.is_none()) {
             // Members of an object that is not shown.
             let whole = if block.text.starts_with('{') { block.text.clone() } else { format!("{{{}}}", block.text) };
             let read = serde_json::from_str::<serde_json::Value>(&whole);
             assert!(read.is_ok(), "{page}: {read:?}\n{}", block.text);
+            seen += 1;
         }
     }
+    assert!(seen > 2, "{seen} fragments were found");
 }
 
 /// No snippet is in a language that nothing runs, unless it says why.
@@ -114,9 +123,32 @@ fn every_snippet_is_run_or_says_why_not() {
                 is_run || left_out.is_some(),
                 "{page}: nothing runs this {language}, and it says no reason:\n{text}"
             );
+            let is_printed = |reason: &str| reason.starts_with(STANDS_IN);
+            assert!(
+                language != "rust" || left_out.as_deref().is_none_or(is_printed),
+                "{page}: nothing compiles this:\n{text}"
+            );
             assert!(left_out.is_none_or(|reason| reason.len() > 10), "{page}: a reason for\n{text}");
         }
     }
+}
+
+/// What a page says to print of a file stands in it.
+#[test]
+fn printed_code_stands_in_its_file() {
+    let mut printed = 0;
+    for page in pages() {
+        for Block { left_out, text, .. } in blocks_of(&page) {
+            let Some(file) = left_out.as_deref().and_then(|reason| reason.strip_prefix(STANDS_IN)) else { continue };
+            let source = support::text(&root().join(file));
+            let source: Vec<&str> = source.lines().map(str::trim).collect();
+            let lines = text.lines().map(|line| if line.trim() == "// ..." { "..." } else { line.trim() });
+            let shown: Vec<String> = ["..."].into_iter().chain(lines).chain(["..."]).map(str::to_owned).collect();
+            assert!(shell::is_as_shown(&shown, &source), "{page} prints what {file} does not have:\n{text}");
+            printed += 1;
+        }
+    }
+    assert!(printed > 5, "only {printed} blocks say that they stand in a file");
 }
 
 /// The program in the README is the library's example, which is built and run outside the workspace.

@@ -73,7 +73,7 @@ fn script(typed: &[Typed]) -> String {
 }
 
 /// The shown lines in order; `...` stands for any.
-fn is_as_shown(shown: &[String], printed: &[&str]) -> bool {
+pub(crate) fn is_as_shown(shown: &[String], printed: &[&str]) -> bool {
     match shown.split_first() {
         None => printed.is_empty(),
         Some((line, rest)) if line == "..." => {

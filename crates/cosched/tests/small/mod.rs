@@ -9,19 +9,22 @@ use millstream_graph::{
     Along, Convolution, DataType, Graph, GraphBuilder, NewOperator, OperatorId, OperatorKind, Shape, Work,
 };
 use millstream_schedule::{Assignment, OperatorSplit, Replica, Schedule, Stage};
-use millstream_test_support::pointwise;
+use millstream_test_support::{board, pointwise};
 
 /// An operator. Every value has the same number of channels, of one element each.
 #[derive(Clone, Copy)]
 pub enum Step {
-    /// A convolution in groups of `unit` channels, each of which takes a core so many times as long as the core's own time per channel.
-    /// Those with more work come first where operators are divided.
+    /// A convolution in groups of `unit` channels, each of which takes a core so many times as long as the core's own
+    /// time per channel. Those with more work come first where operators are divided.
     Convolution { unit: usize, times: u64, macs: u64 },
     /// An activation that takes so long on any core, and can be divided with what it follows.
     Follows(u64),
     /// Something that takes so long on any core and needs all channels.
     Whole(u64),
 }
+
+/// Clusters of a core each.
+const LABELS: [&str; 4] = ["a", "b", "c", "d"];
 
 /// A network on single cores.
 pub struct Network {
@@ -33,16 +36,17 @@ pub struct Network {
 }
 
 impl Network {
-    /// A convolution, and steps one behind the other. Cores make a channel of it in so many ns each; a channel takes `per_channel` ns from
-    /// any core to another one. The convolution has groups of `unit` channels, and parts of it cost as `part` says.
+    /// A convolution, and steps one behind the other. Cores make a channel of it in so many ns each; a channel takes
+    /// `per_channel` ns from any core to another one. The convolution has groups of `unit` channels, and parts of it
+    /// cost as `part` says.
     pub fn new(channels: usize, unit: usize, steps: &[Step], cores: &[u64], per_channel: u64, part: PartCost) -> Self {
         let first = Step::Convolution { unit, times: 1, macs: 1000 };
         let steps = [&[first], steps].concat();
         let nodes: Vec<(Step, Vec<usize>)> =
             steps.into_iter().enumerate().map(|(number, step)| (step, vec![number])).collect();
         let mut network = Self::of(channels, &nodes, cores, per_channel);
-        for processor in network.table.processors() {
-            network.table.set_part(processor, 0, part);
+        for processor in network.table.class_ids() {
+            network.table.set_part(processor, OperatorId::new(0), part);
         }
         network
     }
@@ -50,23 +54,20 @@ impl Network {
     /// Operators with what each reads: 0 is the input, and n the result of operator n - 1.
     pub fn of(channels: usize, nodes: &[(Step, Vec<usize>)], cores: &[u64], per_channel: u64) -> Self {
         let graph = graph(channels, nodes);
-        let cluster = |core: usize| format!(r#"{{"label": "c{core}", "capacity": 1024, "cores": [{{"id": {core}}}]}}"#);
-        let clusters = (0..cores.len()).map(cluster).collect::<Vec<_>>().join(", ");
-        let board =
-            format!(r#"{{"format": "millstream-board", "version": 1, "name": "small", "clusters": [{clusters}]}}"#);
-        let board = Board::from_json(&board).unwrap();
+        let clusters: Vec<String> = LABELS[..cores.len()].iter().map(|label| format!("{label}1:1024")).collect();
+        let board = board(&clusters.join("+"));
         let mut table = CostTable::new(nodes.len(), board.processor_classes());
         // A channel is four bytes.
         let link = TransferModel { seconds_per_byte: per_channel as f64 * 0.25e-9, ..TransferModel::default() };
-        for (processor, &own) in table.processors().zip(cores) {
+        for (processor, &own) in table.class_ids().zip(cores) {
             for (number, &(step, _)) in nodes.iter().enumerate() {
                 let time = match step {
                     Step::Convolution { times, .. } => times * own * channels as u64,
                     Step::Follows(time) | Step::Whole(time) => time,
                 };
-                table.set_time(processor, number, Nanoseconds(time));
+                table.set_time(processor, OperatorId::new(number), Nanoseconds(time));
             }
-            table.processors().for_each(|to| table.set_transfer(processor, to, link));
+            table.class_ids().for_each(|to| table.set_transfer(processor, to, link));
         }
         let unit = graph.channel_units(graph.order()[0]).map_or(1, |units| units.unit);
         Self { graph, table, channels, unit, board }
@@ -80,7 +81,7 @@ impl Network {
     /// Operators by their numbers, core by core.
     pub fn placed(&self, cores: &[&[usize]]) -> Replica {
         let assignment = |(core, numbers): (usize, &&[usize])| Assignment {
-            processor: Processor::new(format!("c{core}"), [core as u32]),
+            processor: Processor::new(LABELS[core], [core as u32]),
             operators: self.ids(numbers),
         };
         Replica::new(cores.iter().enumerate().map(assignment).collect())
@@ -116,8 +117,8 @@ impl Network {
         divided
     }
 
-    /// The first operator, alone or with what follows it channel by channel, divided between the cores in every way, or as a whole on any
-    /// of them; what is left is on the first core.
+    /// The first operator, alone or with what follows it channel by channel, divided between the cores in every way, or
+    /// as a whole on any of them; what is left is on the first core.
     pub fn all_divisions(&self) -> Vec<Replica> {
         let followers = self.graph.channel_followers(self.graph.order()[0]);
         let lengths = 1..=followers.len() + 1;

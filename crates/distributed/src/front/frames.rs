@@ -45,7 +45,7 @@ impl Frames {
 
     /// How many were sent in this epoch and have no answer.
     pub(super) fn under_way(&self) -> usize {
-        self.waiting.iter().take(self.dealt_with).filter(|own| own.outcome.is_none()).count()
+        self.waiting.iter().take(self.dealt_with).filter(|frame| frame.outcome.is_none()).count()
     }
 
     pub(super) fn submit(&mut self, values: Vec<FrameValue>) -> u64 {
@@ -75,7 +75,8 @@ impl Frames {
         None
     }
 
-    /// Takes the first answer to a frame, of whichever epoch, and returns whose turn has come. Later answers count for nothing.
+    /// Takes the first answer to a frame, of whichever epoch, and returns whose turn has come. Later answers count for
+    /// nothing.
     pub(super) fn answer(&mut self, sequence: u64, outcome: Outcome) -> Vec<(u64, Outcome)> {
         let place = sequence.checked_sub(self.first).and_then(|place| usize::try_from(place).ok());
         if let Some(frame) = place.and_then(|place| self.waiting.get_mut(place))

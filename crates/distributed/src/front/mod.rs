@@ -262,7 +262,8 @@ impl Front {
         }
     }
 
-    /// Sends what there is room for. After faults frames go one by one, so that one that ends hosts takes no others with it.
+    /// Sends what there is room for. After faults frames go one by one, so that one that ends hosts takes no others
+    /// with it.
     fn pump(&mut self, now: Duration) {
         let Phase::Streaming { plan } = self.phase else { return };
         let Some(&first) = self.way().and_then(|way| way.visits().first()) else { return };

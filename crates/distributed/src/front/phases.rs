@@ -12,7 +12,7 @@ impl Front {
     pub(super) fn watch(&mut self, now: Duration) {
         let silence = self.options.silence;
         let silent: Vec<HostId> = (0..self.hosts.len())
-            .filter(|&host| self.hosts.get_mut(host).is_some_and(|own| own.falls_silent(silence, now)))
+            .filter(|&host| self.hosts.get_mut(host).is_some_and(|view| view.falls_silent(silence, now)))
             .map(HostId)
             .collect();
         for host in silent {

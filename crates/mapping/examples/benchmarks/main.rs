@@ -1,7 +1,7 @@
 //! Maps problems of a JSON file that `cargo xtask bench-mapper` makes, and writes a table in Markdown.
 //!
-//! Job shops come with what is known of their optimum, task graphs with the orders that other schedulers found; makespans of all are
-//! computed here, by the same rules.
+//! Job shops come with what is known of their optimum, task graphs with the orders that other schedulers found;
+//! makespans of all are computed here, by the same rules.
 
 #![allow(clippy::print_stderr, reason = "a program that takes minutes says how far it is")]
 
@@ -10,7 +10,8 @@ mod table;
 use std::collections::BTreeMap;
 use std::error::Error;
 
-use millstream_mapping::{Edge, ExactMapper, Mapper, MapperLimits, MappingProblem, TaskId};
+use millstream_cost::Nanoseconds;
+use millstream_mapping::{BoundedMapper, Edge, Mapper, MapperLimits, MappingProblem, TaskId};
 use serde::Deserialize;
 
 /// The file.
@@ -77,18 +78,22 @@ impl Problem {
         let processors = self.times.first().map_or(0, Vec::len);
         let edge = |(from, to, transfers): &(usize, usize, Transfers)| {
             let transfers = match transfers {
-                Transfers::Same(time) => vec![vec![*time; processors]; processors],
-                Transfers::Each(rows) => rows.clone(),
+                Transfers::Same(time) => vec![vec![Nanoseconds(*time); processors]; processors],
+                Transfers::Each(rows) => {
+                    rows.iter().map(|row| row.iter().copied().map(Nanoseconds).collect()).collect()
+                }
             };
             Edge::new(TaskId::new(*from), TaskId::new(*to), transfers)
         };
-        Ok(MappingProblem::new(names, self.times.clone(), self.edges.iter().map(edge).collect())?)
+        let row = |times: &Vec<Option<u64>>| times.iter().map(|time| time.map(Nanoseconds)).collect();
+        let times = self.times.iter().map(row).collect();
+        Ok(MappingProblem::new(names, times, self.edges.iter().map(edge).collect())?)
     }
 
     fn measure(&self, steps: u64) -> Result<Measured, Box<dyn Error>> {
         let problem = self.mapping_problem()?;
         let before = cpu_seconds();
-        let mapping = ExactMapper.map(&problem, &MapperLimits { steps, ..MapperLimits::default() })?;
+        let mapping = BoundedMapper.map(&problem, &MapperLimits { steps, ..MapperLimits::default() })?;
         let seconds = cpu_seconds() - before;
         let (makespan, bound) = (mapping.makespan.0, mapping.lower_bound.0);
         // Either would be a fault of ours.
@@ -99,7 +104,7 @@ impl Problem {
             return Err(format!("{}: the makespan {makespan} is below a bound that is known", self.name).into());
         }
         let other = |(name, order): (&String, &Vec<Vec<usize>>)| {
-            let nodes = |own: &Vec<usize>| own.iter().copied().map(TaskId::new).collect();
+            let nodes = |numbers: &Vec<usize>| numbers.iter().copied().map(TaskId::new).collect();
             let order: Vec<Vec<TaskId>> = order.iter().map(nodes).collect();
             Some((name.clone(), problem.makespan(&order)?.0))
         };

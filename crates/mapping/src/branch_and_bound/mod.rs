@@ -1,77 +1,93 @@
 //! Exact search over all ways to start nodes one after the other.
 
+mod candidates;
+mod met_states;
 mod recipients;
 mod set_up;
 
-use std::collections::HashMap;
-
 use millstream_cost::Nanoseconds;
-use millstream_schedule::execution::{Execution, Recipient};
+use millstream_schedule::execution::{Execution, ProcessorId, Recipient, TaskId};
 
 use crate::bounds::PathBounds;
-use crate::found::Found;
-use crate::load::UNIT;
-use crate::mapping::Budget;
-use crate::{MappingProblem, ProcessorId, TaskId};
+use crate::bounds::load::UNIT;
+use crate::mapper::budget::Budget;
+use crate::problem::MappingProblem;
+use crate::search::incumbent::Incumbent;
+
+use met_states::{MetStates, State, StateKey};
 
 /// Between two looks at what is left.
 const STEPS_PER_LOOK: u64 = 4096;
 /// Remembered states; more would fill the memory of a small board.
 const MOST_STATES: usize = 2_000_000;
 
-/// Searches for something shorter than `found`. Returns whether it looked at everything: then `found` is the optimum.
+/// Searches for something shorter than `incumbent`. Returns whether it looked at everything: then `incumbent` is the
+/// optimum.
 ///
-/// Nodes are started in the order of time, each on one of its processors as soon as that is free and the inputs are there,
-/// but not before the node that was started last; every mapping under the execution semantics is met this way. Where sending
-/// a value occupies the processor that made it, every set of processors that it may be sent to is tried. A state is left if
-/// it can't lead to anything shorter, or if one with the same nodes done was at least as good in all that matters for the
-/// rest: whatever follows the one can then follow the other, no later.
-pub(crate) fn search(problem: &MappingProblem, found: &mut Found, most_steps: u64, budget: &Budget<'_>) -> bool {
-    search_with(problem, found, most_steps, MOST_STATES, budget)
+/// Nodes are started in the order of time, each on one of its processors as soon as that is free and the inputs are
+/// there, but not before the node that was started last; every mapping under the execution semantics is met this way.
+/// Where sending a value occupies the processor that made it, every set of processors that it may be sent to is tried.
+/// A state is left if it can't lead to anything shorter, or if one with the same nodes done was at least as good in all
+/// that matters for the rest: whatever follows the one can then follow the other, no later.
+pub(crate) fn search(
+    problem: &MappingProblem,
+    incumbent: &mut Incumbent,
+    most_steps: u64,
+    budget: &Budget<'_>,
+) -> bool {
+    search_within(problem, incumbent, SearchLimits { most_steps, most_states: MOST_STATES }, budget)
 }
 
-/// The same with so many states in memory.
-fn search_with(
-    problem: &MappingProblem,
-    found: &mut Found,
+/// How much a search may do and keep in memory.
+#[derive(Clone, Copy)]
+struct SearchLimits {
     most_steps: u64,
     most_states: usize,
+}
+
+/// [`search`] within other limits.
+fn search_within(
+    problem: &MappingProblem,
+    incumbent: &mut Incumbent,
+    limits: SearchLimits,
     budget: &Budget<'_>,
 ) -> bool {
     let Some(recipients) = recipients::recipients_of_all(problem) else { return false };
-    let mut search = Search::new(problem, found, recipients, most_states, (most_steps, budget));
+    let mut search = Search::new(problem, incumbent, recipients, limits, budget);
     let is_complete = search.visit(0, 0);
     budget.spend(search.steps % STEPS_PER_LOOK * search.steps_per_visit);
     is_complete
 }
 
-/// The operators that have a place in the order, and the processors of those whose values others still wait for.
-type Key = (u128, Vec<u8>);
-
 struct Search<'a> {
     problem: &'a MappingProblem,
     bounds: PathBounds,
+    /// For each processor, the first one that is the same.
     twins: Vec<ProcessorId>,
-    /// Per node and processor.
+    /// Per node and processor, where the node's values could be sent from there.
     recipients: Vec<Vec<Vec<Recipient>>>,
+    /// Whether some transfers occupy a processor.
     has_blocking: bool,
     /// Whether some transfers occupy their receiver.
     may_fetch: bool,
+    /// Per node, the longest of its values' transfers.
     slowest_transfer: Vec<u64>,
+    /// What a nanosecond of each processor costs; [`UNIT`] for all of them together.
     prices: Vec<u64>,
+    /// The least cost of each node at these prices.
     costs: Vec<u128>,
-    found: &'a mut Found,
+    incumbent: &'a mut Incumbent,
     execution: Execution,
+    /// The nodes that have been started, a bit for each.
     placed: u128,
+    /// Whether each processor has a node.
     is_used: Vec<bool>,
+    /// For how many values each node waits.
     waiting: Vec<usize>,
     order: Vec<Vec<TaskId>>,
     /// Least cost of all that is not placed.
     left: u128,
-    /// For each key, what was met: when processors are free, when values are made, and the last start.
-    seen: HashMap<Key, Vec<Vec<u64>>>,
-    remembered: usize,
-    most_states: usize,
+    met: MetStates,
     steps: u64,
     /// What a step here is in steps of the budget: each ready node is looked at on each processor.
     steps_per_visit: u64,
@@ -102,11 +118,12 @@ impl Search<'_> {
                 return false;
             }
         }
+
         if self.placed.count_ones() as usize == self.problem.len() {
             self.keep_if_shorter(makespan);
             return true;
         }
-        if self.is_hopeless(last_start) || self.is_dominated(last_start) {
+        if self.is_hopeless(last_start) || self.met.is_dominated(self.state(last_start)) {
             return true;
         }
         for candidate in self.candidates(last_start) {
@@ -126,39 +143,9 @@ impl Search<'_> {
             true => self.problem.makespan(&self.order).map_or(makespan, |time| time.0.min(makespan)),
             false => makespan,
         };
-        if makespan < self.found.makespan {
-            *self.found = Found { order: self.order.clone(), makespan };
+        if makespan < self.incumbent.makespan {
+            *self.incumbent = Incumbent { order: self.order.clone(), makespan };
         }
-    }
-
-    /// All nodes on all processors that may still lead to something shorter, the earliest and longest first.
-    fn candidates(&self, last_start: u64) -> Vec<Candidate> {
-        let mut candidates = Vec::new();
-        for node in self.ready() {
-            for processor in self.problem.supporting(node) {
-                // Of processors that are the same and unused, only the first.
-                if self.has_unused_twin_before(processor) {
-                    continue;
-                }
-                let Some(start) = self.start(node, processor, last_start) else { continue };
-                let through = self.through(node, processor, start);
-                if through < self.found.makespan {
-                    candidates.push(Candidate { start, through, node, processor });
-                }
-            }
-        }
-        candidates.sort_unstable_by_key(|candidate| {
-            (candidate.start, u64::MAX - candidate.through, candidate.node, candidate.processor)
-        });
-        candidates
-    }
-
-    /// Whether a processor is unused, and one before it that is the same as well.
-    fn has_unused_twin_before(&self, processor: ProcessorId) -> bool {
-        let twin = self.twins[processor.index()];
-        let before = twin.index()..processor.index();
-        !self.is_used[processor.index()]
-            && before.into_iter().any(|other| self.twins[other] == twin && !self.is_used[other])
     }
 
     /// Where the values of a candidate could be sent.
@@ -182,16 +169,17 @@ impl Search<'_> {
 
     /// The least makespan if the node starts then.
     fn through(&self, node: TaskId, processor: ProcessorId, start: u64) -> u64 {
-        start + self.problem.time(node, processor).unwrap_or(0) + self.bounds.tail(node, processor)
+        start + self.problem.raw_time(node, processor).unwrap_or(0) + self.bounds.tail(node, processor)
     }
 
-    /// Places a node, goes on from there, and takes it back; `false` if the search had to give up. `set` has a bit for each of its
-    /// possible recipients.
+    /// Places a node, goes on from there, and takes it back; `false` if the search had to give up. `set` has a bit for
+    /// each of its possible recipients.
     fn place(&mut self, candidate: Candidate, set: u32, makespan: u64) -> bool {
         let Candidate { start, node, processor, .. } = candidate;
         let problem = self.problem;
         let possible = self.recipients(candidate).iter().enumerate();
         let sent: Vec<Recipient> = possible.filter(|(bit, _)| set >> bit & 1 == 1).map(|(_, sent)| *sent).collect();
+
         let mark = self.execution.mark();
         let Some(span) = self.execution.run_to(problem, node, processor, Nanoseconds(start), &sent) else {
             return true;
@@ -215,10 +203,11 @@ impl Search<'_> {
 
     /// Whether no way to go on is shorter than what was found.
     fn is_hopeless(&self, last_start: u64) -> bool {
-        // What all processors cost until then, and what is left at its cheapest, is at most what all cost for the whole makespan.
+        // What all processors cost until then, and what is left at its cheapest, is at most what all cost for the whole
+        // makespan.
         let gone = self.execution.free().iter().zip(&self.prices);
         let gone: u128 = gone.map(|(free, &price)| u128::from(free.0.max(last_start)) * u128::from(price)).sum();
-        if (gone + self.left).div_ceil(u128::from(UNIT)) >= u128::from(self.found.makespan) {
+        if (gone + self.left).div_ceil(u128::from(UNIT)) >= u128::from(self.incumbent.makespan) {
             return true;
         }
         // Every node that could start now has to, somewhere.
@@ -227,33 +216,18 @@ impl Search<'_> {
                 .problem
                 .supporting(node)
                 .filter_map(|processor| Some(self.through(node, processor, self.start(node, processor, last_start)?)));
-            through.min().is_none_or(|through| through >= self.found.makespan)
+            through.min().is_none_or(|through| through >= self.incumbent.makespan)
         })
     }
 
-    /// Whether a state with the same nodes done was at least as good; remembers this one otherwise.
-    fn is_dominated(&mut self, last_start: u64) -> bool {
-        let (homes, moments) = self.state(last_start);
-        let entry = self.seen.entry((self.placed, homes)).or_default();
-        let is_at_least_as_good = |old: &Vec<u64>| old.iter().zip(&moments).all(|(old, new)| old <= new);
-        if entry.iter().any(is_at_least_as_good) {
-            return true;
-        }
-        if self.remembered < self.most_states {
-            let before = entry.len();
-            entry.retain(|old| !moments.iter().zip(old).all(|(new, old)| new <= old));
-            self.remembered -= before - entry.len();
-            entry.push(moments);
-            self.remembered += 1;
-        }
-        false
-    }
-
-    /// What matters for the rest: where values are that others still wait for, and moments of which none is better later.
-    fn state(&self, last_start: u64) -> (Vec<u8>, Vec<u64>) {
-        // Nothing starts before the last start, so what is earlier counts as then; but a processor may have fetched values by then.
+    /// What matters for the rest: where values are that others still wait for, and moments of which none is better
+    /// later.
+    fn state(&self, last_start: u64) -> State {
+        // Nothing starts before the last start, so what is earlier counts as then; but a processor may have fetched
+        // values by then.
         let idle_until = |moment: u64| if self.may_fetch { moment } else { moment.max(last_start) };
         let free = self.execution.free();
+
         let mut homes = Vec::new();
         let mut moments: Vec<u64> = free.iter().map(|free| idle_until(free.0)).collect();
         for node in self.problem.nodes().filter(|&node| self.is_placed(node)) {
@@ -265,19 +239,20 @@ impl Search<'_> {
             let made = self.execution.span(node).end.0;
             let everywhere = last_start.saturating_sub(self.slowest_transfer[node.index()]);
             moments.push(if self.may_fetch { made } else { made.max(everywhere) });
+
             if self.has_blocking {
                 let mut there: Vec<_> = self.execution.transfers(node).iter().collect();
                 there.sort_unstable_by_key(|transfer| (transfer.value, transfer.to));
                 homes.push(there.len() as u8);
                 for transfer in there {
                     homes.extend([transfer.value.index() as u8, transfer.to.index() as u8]);
-                    // Whoever reads it there starts when the processor is free.
+                    // Its readers there start when the processor is free.
                     moments.push(transfer.at.max(free[transfer.to.index()]).0.max(last_start));
                 }
             }
         }
         moments.push(last_start);
-        (homes, moments)
+        State { key: StateKey { placed: self.placed, homes }, moments }
     }
 }
 
@@ -290,10 +265,10 @@ mod tests {
     use crate::{MapperLimits, bounds};
 
     /// What the search finds by itself, and whether it looked at everything.
-    fn from_nothing(problem: &MappingProblem, most_steps: u64) -> (Found, bool) {
-        let mut found = Found { order: Vec::new(), makespan: u64::MAX };
-        let is_complete = search(problem, &mut found, most_steps, &Budget::start(&MapperLimits::default()));
-        (found, is_complete)
+    fn from_nothing(problem: &MappingProblem, most_steps: u64) -> (Incumbent, bool) {
+        let mut incumbent = Incumbent { order: Vec::new(), makespan: u64::MAX };
+        let is_complete = search(problem, &mut incumbent, most_steps, &Budget::start(&MapperLimits::default()));
+        (incumbent, is_complete)
     }
 
     proptest! {
@@ -302,27 +277,27 @@ mod tests {
         /// Without a start to fall back on, so that what the search leaves out by mistake shows.
         #[test]
         fn a_complete_search_finds_the_optimum(problem in problems(7)) {
-            let (found, is_complete) = from_nothing(&problem, u64::MAX);
+            let (incumbent, is_complete) = from_nothing(&problem, u64::MAX);
             prop_assert!(is_complete);
-            prop_assert_eq!(found.makespan, brute_force(&problem));
-            prop_assert_eq!(problem.makespan(&found.order), Some(Nanoseconds(found.makespan)));
+            prop_assert_eq!(incumbent.makespan, brute_force(&problem));
+            prop_assert_eq!(problem.makespan(&incumbent.order), Some(Nanoseconds(incumbent.makespan)));
         }
 
         #[test]
         fn a_complete_search_finds_the_optimum_with_transfers_that_block(problem in blocking_problems(5)) {
-            let (found, is_complete) = from_nothing(&problem, u64::MAX);
+            let (incumbent, is_complete) = from_nothing(&problem, u64::MAX);
             prop_assert!(is_complete);
-            prop_assert_eq!(found.makespan, best_order(&problem));
-            prop_assert_eq!(problem.makespan(&found.order), Some(Nanoseconds(found.makespan)));
+            prop_assert_eq!(incumbent.makespan, best_order(&problem));
+            prop_assert_eq!(problem.makespan(&incumbent.order), Some(Nanoseconds(incumbent.makespan)));
         }
 
         /// A search that was cut off never says that it looked at everything, unless what it has is the optimum.
         #[test]
         fn a_search_that_stops_early_says_so(problem in problems(6), steps in 1_u64..40) {
-            let (found, is_complete) = from_nothing(&problem, steps);
+            let (incumbent, is_complete) = from_nothing(&problem, steps);
             let best = brute_force(&problem);
-            prop_assert!(found.makespan >= best);
-            prop_assert!(!is_complete || found.makespan == best);
+            prop_assert!(incumbent.makespan >= best);
+            prop_assert!(!is_complete || incumbent.makespan == best);
         }
 
     }
@@ -333,11 +308,12 @@ mod tests {
         /// States that are left because of others are none that anything better comes of.
         #[test]
         fn remembering_states_changes_nothing(problem in prop_oneof![2 => blocking_problems(8), 1 => problems(9)]) {
-            let mut plain = Found { order: Vec::new(), makespan: u64::MAX };
-            prop_assert!(search_with(&problem, &mut plain, u64::MAX, 0, &Budget::start(&MapperLimits::default())));
-            let (found, is_complete) = from_nothing(&problem, u64::MAX);
+            let none_remembered = SearchLimits { most_steps: u64::MAX, most_states: 0 };
+            let mut plain = Incumbent { order: Vec::new(), makespan: u64::MAX };
+            prop_assert!(search_within(&problem, &mut plain, none_remembered, &Budget::start(&MapperLimits::default())));
+            let (incumbent, is_complete) = from_nothing(&problem, u64::MAX);
             prop_assert!(is_complete);
-            prop_assert_eq!(found.makespan, plain.makespan);
+            prop_assert_eq!(incumbent.makespan, plain.makespan);
         }
     }
 
@@ -346,8 +322,8 @@ mod tests {
 
         #[test]
         fn quick_bounds_are_no_higher_than_the_optimum(plain in problems(7), blocking in blocking_problems(5)) {
-            prop_assert!(bounds::quick(&plain) <= brute_force(&plain));
-            prop_assert!(bounds::quick(&blocking) <= best_order(&blocking));
+            prop_assert!(bounds::quick_bound(&plain) <= brute_force(&plain));
+            prop_assert!(bounds::quick_bound(&blocking) <= best_order(&blocking));
         }
     }
 }

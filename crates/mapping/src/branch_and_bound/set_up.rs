@@ -1,32 +1,33 @@
 //! What a search knows before it begins.
 
-use std::collections::HashMap;
-
 use millstream_cost::BlockedEnd;
-use millstream_schedule::execution::{Execution, Recipient};
+use millstream_schedule::execution::{Execution, Recipient, TaskId};
 
-use super::Search;
 use crate::bounds::PathBounds;
-use crate::found::Found;
-use crate::load::{LEAST_NODES_FOR_LOADS, Loads, UNIT};
-use crate::mapping::Budget;
-use crate::{Edge, MappingProblem, TaskId};
+use crate::bounds::load::{LEAST_NODES_FOR_LOADS, Loads, UNIT};
+use crate::mapper::budget::Budget;
+use crate::problem::MappingProblem;
+use crate::problem::edge::Edge;
+use crate::search::incumbent::Incumbent;
+
+use super::met_states::MetStates;
+use super::{Search, SearchLimits};
 
 /// Steps of the budget for each processor that a state's next node may go to.
 const STEPS_PER_CANDIDATE: u64 = 4;
 
 impl<'a> Search<'a> {
-    /// A search that has not begun; it takes so many steps at the most, and what they take from the budget.
+    /// A search that has not begun. What its steps take is taken from the budget.
     pub(super) fn new(
         problem: &'a MappingProblem,
-        found: &'a mut Found,
+        incumbent: &'a mut Incumbent,
         recipients: Vec<Vec<Vec<Recipient>>>,
-        most_states: usize,
-        (most_steps, budget): (u64, &'a Budget<'a>),
+        limits: SearchLimits,
+        budget: &'a Budget<'a>,
     ) -> Self {
         let blocks_somewhere = |end: BlockedEnd| problem.edges().iter().any(|edge| edge.blocks_anywhere(end));
         let has_blocking = [BlockedEnd::Sender, BlockedEnd::Receiver].into_iter().any(blocks_somewhere);
-        let (bounds, prices, costs) = known(problem);
+        let (bounds, prices, costs) = static_bounds(problem);
         let left = costs.iter().sum();
 
         Self {
@@ -39,29 +40,27 @@ impl<'a> Search<'a> {
             slowest_transfer: problem.nodes().map(|node| slowest_transfer(problem, node)).collect(),
             prices,
             costs,
-            found,
+            incumbent,
             execution: Execution::new(problem),
             placed: 0,
             is_used: vec![false; problem.processor_count()],
             waiting: problem.nodes().map(|node| problem.incoming(node).len()).collect(),
             order: vec![Vec::new(); problem.processor_count()],
             left,
-            seen: HashMap::new(),
-            remembered: 0,
-            most_states,
+            met: MetStates::new(limits.most_states),
             steps: 0,
             steps_per_visit: STEPS_PER_CANDIDATE * problem.processor_count() as u64,
-            most_steps,
+            most_steps: limits.most_steps,
             budget,
         }
     }
 }
 
 /// Bounds of nodes; prices of processors, and with them the least costs of nodes.
-fn known(problem: &MappingProblem) -> (PathBounds, Vec<u64>, Vec<u128>) {
+fn static_bounds(problem: &MappingProblem) -> (PathBounds, Vec<u64>, Vec<u128>) {
     let mut bounds = PathBounds::new(problem);
     let even = vec![UNIT / problem.processor_count().max(1) as u64; problem.processor_count()];
-    let cost = |node: TaskId| u128::from(even.first().copied().unwrap_or(0)) * u128::from(problem.least_time(node));
+    let cost = |node: TaskId| u128::from(even.first().copied().unwrap_or(0)) * u128::from(problem.raw_least_time(node));
     let costs: Vec<u128> = problem.nodes().map(cost).collect();
     if problem.len() < LEAST_NODES_FOR_LOADS {
         return (bounds, even, costs);

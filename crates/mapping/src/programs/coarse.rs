@@ -1,12 +1,19 @@
+//! The coarse-grained integer program of Para-Pipe.
+
 use good_lp::{Expression, ProblemVariables, Solution, SolverModel, constraint, highs, variable};
+use millstream_schedule::execution::{ProcessorId, TaskId};
 
-use crate::lists::heuristic;
-use crate::mapping::{Mapper, MapperLimits, Mapping};
-use crate::{Edge, MappingError, MappingProblem, ProcessorId, TaskId};
+use crate::error::MappingError;
+use crate::mapper::Mapper;
+use crate::mapper::limits::MapperLimits;
+use crate::mapper::mapping::Mapping;
+use crate::problem::MappingProblem;
+use crate::problem::edge::Edge;
+use crate::published::lists::heuristic;
 
-/// Para-Pipe's coarse-grained integer program (equations 1 and 2): every branch before the sink goes to one processor as a
-/// whole, so that the longest load is least; the sink goes to the fastest processor. Nodes of a branch that are not on its
-/// most demanding path are mapped in the same way afterwards, beside the loads that there are then.
+/// Para-Pipe's coarse-grained integer program (equations 1 and 2): every branch before the sink goes to one processor
+/// as a whole, so that the longest load is least; the sink goes to the fastest processor. Nodes of a branch that are
+/// not on its most demanding path are mapped in the same way afterwards, beside the loads that there are then.
 ///
 /// The published program adds transfers to loads; its mapping is evaluated like every other.
 #[derive(Debug, Clone, Copy, Default)]
@@ -39,9 +46,9 @@ impl Mapper for CoarseIlp {
             open.retain(|node| placement[node.index()].is_none());
         }
         let mut order = vec![Vec::new(); problem.processor_count()];
-        for (node, place) in problem.nodes().zip(&placement) {
-            if let Some(place) = place {
-                order[place.index()].push(node);
+        for (node, processor) in problem.nodes().zip(&placement) {
+            if let Some(processor) = processor {
+                order[processor.index()].push(node);
             }
         }
         heuristic(problem, order)
@@ -50,14 +57,14 @@ impl Mapper for CoarseIlp {
 
 fn fastest_for(problem: &MappingProblem, node: TaskId) -> ProcessorId {
     let supporting = problem.supporting(node);
-    supporting.min_by_key(|&place| problem.time(node, place)).unwrap_or(ProcessorId::new(0))
+    supporting.min_by_key(|&processor| problem.raw_time(node, processor)).unwrap_or(ProcessorId::new(0))
 }
 
 /// Nodes that hang together by edges between them.
 fn components(problem: &MappingProblem, nodes: &[TaskId]) -> Vec<Vec<TaskId>> {
     let mut is_open = vec![false; problem.len()];
     nodes.iter().for_each(|node| is_open[node.index()] = true);
-    let mut found = Vec::new();
+    let mut components = Vec::new();
     for &first in nodes {
         if !std::mem::replace(&mut is_open[first.index()], false) {
             continue;
@@ -75,9 +82,9 @@ fn components(problem: &MappingProblem, nodes: &[TaskId]) -> Vec<Vec<TaskId>> {
             }
         }
         component.sort_unstable();
-        found.push(component);
+        components.push(component);
     }
-    found
+    components
 }
 
 /// The path with the most work, each node counted at its fastest.
@@ -86,7 +93,7 @@ fn demanding_path(problem: &MappingProblem, branch: &[TaskId]) -> Path {
     for &node in branch {
         let before = problem.incoming(node).map(|edge| edge.from).filter(|from| branch.contains(from));
         let longest = before.map(|from| (best[from.index()].0, Some(from))).max().unwrap_or((0, None));
-        best[node.index()] = (longest.0 + problem.least_time(node), longest.1);
+        best[node.index()] = (longest.0 + problem.raw_least_time(node), longest.1);
     }
     let mut path = Vec::new();
     let mut at = branch.iter().copied().max_by_key(|node| best[node.index()].0);
@@ -98,7 +105,8 @@ fn demanding_path(problem: &MappingProblem, branch: &[TaskId]) -> Path {
     path
 }
 
-/// Chooses a processor for each path; a node that the chosen processor can't run goes to the one that is fastest for it.
+/// Chooses a processor for each path; a node that the chosen processor can't run goes to the one that is fastest for
+/// it.
 fn assign(
     problem: &MappingProblem,
     paths: &[Path],
@@ -106,34 +114,39 @@ fn assign(
     placement: &mut [Option<ProcessorId>],
     loads: &mut [f64],
 ) -> Result<(), MappingError> {
-    let cost = |path: &Path, place: ProcessorId| {
-        path_cost(problem, path, place, |node| placement[node.index()].unwrap_or(fastest))
+    let cost = |path: &Path, processor: ProcessorId| {
+        path_cost(problem, path, processor, |node| placement[node.index()].unwrap_or(fastest))
     };
     let costs: Vec<Vec<f64>> =
-        paths.iter().map(|path| problem.processors().map(|place| cost(path, place)).collect()).collect();
-    let places = least_load(&costs, fastest, loads)?;
-    for ((path, place), costs) in paths.iter().zip(places).zip(costs) {
-        loads[place.index()] += costs[place.index()];
+        paths.iter().map(|path| problem.processors().map(|processor| cost(path, processor)).collect()).collect();
+    let processors = least_load(&costs, fastest, loads)?;
+    for ((path, processor), costs) in paths.iter().zip(processors).zip(costs) {
+        loads[processor.index()] += costs[processor.index()];
         for &node in path {
-            placement[node.index()] = Some(here(problem, node, place));
+            placement[node.index()] = Some(here(problem, node, processor));
         }
     }
     Ok(())
 }
 
 /// Where a node of a path runs that goes to this processor.
-fn here(problem: &MappingProblem, node: TaskId, place: ProcessorId) -> ProcessorId {
-    if problem.time(node, place).is_some() { place } else { fastest_for(problem, node) }
+fn here(problem: &MappingProblem, node: TaskId, processor: ProcessorId) -> ProcessorId {
+    if problem.raw_time(node, processor).is_some() { processor } else { fastest_for(problem, node) }
 }
 
 /// What a path takes on a processor, transfers to nodes that can't run there and to what reads its last node included.
-fn path_cost(problem: &MappingProblem, path: &Path, place: ProcessorId, home: impl Fn(TaskId) -> ProcessorId) -> f64 {
-    let here = |node: TaskId| here(problem, node, place);
-    let times = path.iter().map(|&node| problem.time(node, here(node)).unwrap_or(0));
-    let moved = path.iter().filter(|&&node| here(node) != place);
-    let moves = moved.flat_map(|&node| problem.incoming(node).map(|edge| edge.transfer(place, here(edge.to))));
+fn path_cost(
+    problem: &MappingProblem,
+    path: &Path,
+    processor: ProcessorId,
+    home: impl Fn(TaskId) -> ProcessorId,
+) -> f64 {
+    let here = |node: TaskId| here(problem, node, processor);
+    let times = path.iter().map(|&node| problem.raw_time(node, here(node)).unwrap_or(0));
+    let moved = path.iter().filter(|&&node| here(node) != processor);
+    let moves = moved.flat_map(|&node| problem.incoming(node).map(|edge| edge.raw_transfer(processor, here(edge.to))));
     let leaving = path.last().into_iter().flat_map(|&tail| problem.outgoing(tail));
-    let leaves = leaving.map(|edge: &Edge| edge.transfer(place, home(edge.to))).max().unwrap_or(0);
+    let leaves = leaving.map(|edge: &Edge| edge.raw_transfer(processor, home(edge.to))).max().unwrap_or(0);
     (times.sum::<u64>() + moves.sum::<u64>() + leaves) as f64
 }
 
@@ -150,14 +163,15 @@ fn least_load(costs: &[Vec<f64>], fastest: ProcessorId, loads: &[f64]) -> Result
     for row in &chosen {
         model.add_constraint(constraint!(row.iter().copied().sum::<Expression>() == 1.0));
     }
-    for (place, load) in loads.iter().enumerate() {
-        let own: Expression = costs.iter().zip(&chosen).map(|(costs, row)| costs[place] / unit * row[place]).sum();
-        model.add_constraint(constraint!(own + load / unit <= longest));
+    for (processor, load) in loads.iter().enumerate() {
+        let node_load: Expression =
+            costs.iter().zip(&chosen).map(|(costs, row)| costs[processor] / unit * row[processor]).sum();
+        model.add_constraint(constraint!(node_load + load / unit <= longest));
     }
     let solution = model.solve().map_err(|error| MappingError::Solver { detail: error.to_string() })?;
     let of_path = |row: &Vec<good_lp::Variable>| {
         let values = ProcessorId::all(row.len()).zip(row.iter().map(|&column| solution.value(column)));
-        values.max_by(|left, right| left.1.total_cmp(&right.1)).map_or(fastest, |(place, _)| place)
+        values.max_by(|left, right| left.1.total_cmp(&right.1)).map_or(fastest, |(processor, _)| processor)
     };
     Ok(chosen.iter().map(of_path).collect())
 }

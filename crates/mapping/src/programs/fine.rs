@@ -1,20 +1,30 @@
+//! The fine-grained integer program of Para-Pipe, as a baseline.
+
 use highs::{Col, RowProblem};
 use millstream_cost::Nanoseconds;
 use millstream_partition::reachability;
+use millstream_schedule::execution::{ProcessorId, TaskId};
 
-use crate::bounds::quick;
-use crate::found::Found;
-use crate::mapping::{Budget, Mapper, MapperLimits, Mapping, Outcome};
-use crate::{Edge, MappingError, MappingProblem, ProcessorId, TaskId, found, starts};
+use crate::bounds::quick_bound;
+use crate::error::MappingError;
+use crate::mapper::Mapper;
+use crate::mapper::budget::Budget;
+use crate::mapper::limits::MapperLimits;
+use crate::mapper::mapping::Mapping;
+use crate::mapper::outcome::Outcome;
+use crate::problem::MappingProblem;
+use crate::problem::edge::Edge;
+use crate::search::incumbent::Incumbent;
+use crate::search::{incumbent, starts};
 
 use super::solver::{Until, minimise};
 
 /// The horizon in the solver's units.
 const SCALE: f64 = 1000.0;
 
-/// Para-Pipe's fine-grained integer program (equations 3 to 7) as published: starts of all nodes, products of assignments for
-/// transfers, and for every pair of nodes that may overlap an ordering variable with a big constant. A baseline: beyond
-/// some dozens of nodes its bound is weak.
+/// Para-Pipe's fine-grained integer program (equations 3 to 7) as published: starts of all nodes, products of
+/// assignments for transfers, and for every pair of nodes that may overlap an ordering variable with a big constant. A
+/// baseline: beyond some dozens of nodes its bound is weak.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct FineIlp;
 
@@ -25,20 +35,21 @@ impl Mapper for FineIlp {
 
     fn map(&self, problem: &MappingProblem, limits: &MapperLimits<'_>) -> Result<Mapping, MappingError> {
         let budget = Budget::start(limits);
-        let (found, lower) = solve(problem, limits)?;
+        let (incumbent, lower) = solve(problem, limits)?;
         // Without a solution in time, what the solver would have been compared with.
-        let found = match found {
-            Some(found) => found,
+        let incumbent = match incumbent {
+            Some(incumbent) => incumbent,
             None => starts::best_of(&[starts::LISTS, super::STARTS].concat(), problem, limits)
                 .ok_or(MappingError::NoMapping)?,
         };
-        let outcome = budget.reason(found.makespan, lower).unwrap_or(Outcome::StepLimit);
-        Ok(found::finish(problem, found, lower, outcome))
+        let outcome = budget.reason(incumbent.makespan, lower).unwrap_or(Outcome::StepLimit);
+        Ok(incumbent::finish(problem, incumbent, lower, outcome))
     }
 }
 
 impl FineIlp {
-    /// The same without anything that stands in for a solution: `None` if the solver found none in time.
+    /// The solver's own mapping, where [`Mapper::map`] has a heuristic stand in for it: `None` if the solver found none
+    /// in time.
     ///
     /// # Errors
     /// [`MappingError::Solver`] if the solver fails.
@@ -47,26 +58,26 @@ impl FineIlp {
         problem: &MappingProblem,
         limits: &MapperLimits<'_>,
     ) -> Result<Option<Mapping>, MappingError> {
-        let (found, lower) = solve(problem, limits)?;
-        let finish = |found: Found| {
-            let reason = Budget::start(limits).reason(found.makespan, lower);
-            found::finish(problem, found, lower, reason.unwrap_or(Outcome::StepLimit))
+        let (incumbent, lower) = solve(problem, limits)?;
+        let finish = |incumbent: Incumbent| {
+            let reason = Budget::start(limits).reason(incumbent.makespan, lower);
+            incumbent::finish(problem, incumbent, lower, reason.unwrap_or(Outcome::StepLimit))
         };
-        Ok(found.map(finish))
+        Ok(incumbent.map(finish))
     }
 }
 
 /// What the solver found in time, and a bound.
-fn solve(problem: &MappingProblem, limits: &MapperLimits<'_>) -> Result<(Option<Found>, u64), MappingError> {
+fn solve(problem: &MappingProblem, limits: &MapperLimits<'_>) -> Result<(Option<Incumbent>, u64), MappingError> {
     if problem.is_empty() {
-        return Ok((Some(Found { order: vec![Vec::new(); problem.processor_count()], makespan: 0 }), 0));
+        return Ok((Some(Incumbent { order: vec![Vec::new(); problem.processor_count()], makespan: 0 }), 0));
     }
     let mut program = Program::new(problem);
     let rows = std::mem::take(&mut program.rows);
     let solved = minimise(rows, true, limits.gap, Until::Over(limits.program_time))?;
-    let lower = solved.nanoseconds(program.unit).max(quick(problem));
-    let found = solved.values.and_then(|values| program.order(problem, &values));
-    Ok((found, lower))
+    let lower = solved.nanoseconds(program.unit).max(quick_bound(problem));
+    let incumbent = solved.values.and_then(|values| program.order(problem, &values));
+    Ok((incumbent, lower))
 }
 
 struct Program {
@@ -85,7 +96,7 @@ impl Program {
         let makespan = rows.add_column(1.0, 0.0..);
         let mut assigned = Vec::with_capacity(problem.len());
         for node in problem.nodes() {
-            let column = |place| problem.time(node, place).map(|_| rows.add_integer_column(0.0, 0..=1));
+            let column = |processor| problem.raw_time(node, processor).map(|_| rows.add_integer_column(0.0, 0..=1));
             assigned.push(problem.processors().map(column).collect());
         }
         let starts = problem.nodes().map(|_| rows.add_column(0.0, 0.0..)).collect();
@@ -102,8 +113,8 @@ impl Program {
         nanoseconds as f64 / self.unit
     }
 
-    fn time(&self, problem: &MappingProblem, node: TaskId, place: ProcessorId) -> f64 {
-        self.scaled(problem.time(node, place).unwrap_or(0))
+    fn time(&self, problem: &MappingProblem, node: TaskId, processor: ProcessorId) -> f64 {
+        self.scaled(problem.raw_time(node, processor).unwrap_or(0))
     }
 
     fn start(&self, node: TaskId) -> Col {
@@ -111,35 +122,40 @@ impl Program {
     }
 
     /// Processors that a node may be on, with their columns.
-    fn places(&self, node: TaskId) -> Vec<(ProcessorId, Col)> {
+    fn choices(&self, node: TaskId) -> Vec<(ProcessorId, Col)> {
         let columns = &self.assigned[node.index()];
-        ProcessorId::all(columns.len()).zip(columns).filter_map(|(place, column)| Some((place, (*column)?))).collect()
+        ProcessorId::all(columns.len())
+            .zip(columns)
+            .filter_map(|(processor, column)| Some((processor, (*column)?)))
+            .collect()
     }
 
     /// A node is somewhere, ends before the makespan, and begins after its release.
     fn add_node(&mut self, problem: &MappingProblem, node: TaskId) {
-        let (own, start) = (self.places(node), self.start(node));
-        self.rows.add_row(1..=1, own.iter().map(|&(_, column)| (column, 1.0)).collect::<Vec<_>>());
+        let (choices, start) = (self.choices(node), self.start(node));
+        self.rows.add_row(1..=1, choices.iter().map(|&(_, column)| (column, 1.0)).collect::<Vec<_>>());
         let mut end = vec![(self.makespan, 1.0), (start, -1.0)];
-        end.extend(own.iter().map(|&(place, column)| (column, -self.time(problem, node, place))));
+        end.extend(choices.iter().map(|&(processor, column)| (column, -self.time(problem, node, processor))));
         self.rows.add_row(0.., end);
         let mut begin = vec![(start, 1.0)];
-        begin.extend(own.iter().map(|&(place, column)| (column, -self.scaled(problem.release(node, place)))));
+        begin.extend(
+            choices.iter().map(|&(processor, column)| (column, -self.scaled(problem.raw_release(node, processor)))),
+        );
         self.rows.add_row(0.., begin);
     }
 
     /// The reader starts after the maker and the transfer, for which there is a column per pair of processors.
     fn add_edge(&mut self, problem: &MappingProblem, edge: &Edge) {
-        let (makers, readers) = (self.places(edge.from), self.places(edge.to));
+        let (makers, readers) = (self.choices(edge.from), self.choices(edge.to));
         let mut row = vec![(self.start(edge.to), 1.0), (self.start(edge.from), -1.0)];
-        row.extend(makers.iter().map(|&(place, column)| (column, -self.time(problem, edge.from, place))));
+        row.extend(makers.iter().map(|&(processor, column)| (column, -self.time(problem, edge.from, processor))));
         let mut all = Vec::new();
         for &(maker, made) in &makers {
             for &(reader, read) in &readers {
                 let both = self.rows.add_integer_column(0.0, 0..=1);
                 self.rows.add_row(..=0, [(both, 1.0), (made, -1.0)]);
                 self.rows.add_row(..=0, [(both, 1.0), (read, -1.0)]);
-                row.push((both, -self.scaled(edge.transfer(maker, reader))));
+                row.push((both, -self.scaled(edge.raw_transfer(maker, reader))));
                 all.push((both, 1.0));
             }
         }
@@ -161,8 +177,8 @@ impl Program {
 
     fn add_order(&mut self, problem: &MappingProblem, left: TaskId, right: TaskId) {
         let first = self.rows.add_integer_column(0.0, 0..=1);
-        for place in problem.processors() {
-            let column = |node: TaskId| self.assigned[node.index()][place.index()];
+        for processor in problem.processors() {
+            let column = |node: TaskId| self.assigned[node.index()][processor.index()];
             let (Some(left_here), Some(right_here)) = (column(left), column(right)) else { continue };
             for (early, late, sign, slack) in [(left, right, 1.0, 2.0), (right, left, -1.0, 3.0)] {
                 // end of early - start of late <= M (2 - x - x) + M z, or with 1 - z.
@@ -173,45 +189,48 @@ impl Program {
                     (right_here, SCALE),
                     (first, -sign * SCALE),
                 ];
-                self.rows.add_row(..=(slack * SCALE - self.time(problem, early, place)), row);
+                self.rows.add_row(..=(slack * SCALE - self.time(problem, early, processor)), row);
             }
         }
     }
 
-    /// Orders by the program's starts; the evaluation then is that of every other mapping. `None` if rounded starts are in an order in
-    /// which nodes can't run.
-    fn order(&self, problem: &MappingProblem, values: &[f64]) -> Option<Found> {
+    /// Orders by the program's starts; the evaluation then is that of every other mapping. `None` if rounded starts are
+    /// in an order in which nodes can't run.
+    fn order(&self, problem: &MappingProblem, values: &[f64]) -> Option<Incumbent> {
         // Columns are numbered in the order in which they were added: the makespan, assignments, starts.
         let mut place_of = vec![ProcessorId::new(0); problem.len()];
         let mut column = 1;
         for (home, columns) in place_of.iter_mut().zip(&self.assigned) {
-            for (place, _) in problem.processors().zip(columns).filter(|(_, variable)| variable.is_some()) {
+            for (processor, _) in problem.processors().zip(columns).filter(|(_, variable)| variable.is_some()) {
                 if values.get(column).is_some_and(|&value| value > 0.5) {
-                    *home = place;
+                    *home = processor;
                 }
                 column += 1;
             }
         }
         let start = |node: TaskId| values.get(column + node.index()).copied().unwrap_or(0.0);
         let mut nodes: Vec<TaskId> = problem.nodes().collect();
-        // Starts that differ by rounding only keep the order of the nodes, which is topological; but what takes no time comes before
-        // what starts at the same moment and takes some.
-        let takes_time = |node: TaskId| problem.time(node, place_of[node.index()]).is_some_and(|time| time > 0);
+        // Starts that differ by rounding only keep the order of the nodes, which is topological; but what takes no time
+        // comes before what starts at the same moment and takes some.
+        let takes_time = |node: TaskId| problem.raw_time(node, place_of[node.index()]).is_some_and(|time| time > 0);
         nodes.sort_by_key(|&node| ((start(node) * 1e4).round() as i64, takes_time(node), node));
         let mut order = vec![Vec::new(); problem.processor_count()];
         for node in nodes {
             order[place_of[node.index()].index()].push(node);
         }
         let Nanoseconds(makespan) = problem.makespan(&order)?;
-        Some(Found { order, makespan })
+        Some(Incumbent { order, makespan })
     }
 }
 
 /// Nothing takes longer: all nodes on their slowest processors one after the other, with all transfers between them.
 fn horizon(problem: &MappingProblem) -> u64 {
-    let slowest =
-        |node: TaskId| problem.supporting(node).filter_map(|place| problem.time(node, place)).max().unwrap_or(0);
-    let releases = problem.nodes().flat_map(|node| problem.processors().map(move |place| problem.release(node, place)));
+    let slowest = |node: TaskId| {
+        problem.supporting(node).filter_map(|processor| problem.raw_time(node, processor)).max().unwrap_or(0)
+    };
+    let releases = problem
+        .nodes()
+        .flat_map(|node| problem.processors().map(move |processor| problem.raw_release(node, processor)));
     let transfers = problem.edges().iter().map(Edge::slowest_transfer);
     problem.nodes().map(slowest).sum::<u64>() + transfers.sum::<u64>() + releases.max().unwrap_or(0)
 }

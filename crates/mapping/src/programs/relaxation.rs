@@ -1,20 +1,25 @@
 //! A lower bound from an integer program without the order of nodes.
 //!
-//! Nodes are assigned to processors. Starts follow from paths through assigned times and transfers; processors are held to
-//! their load: what a processor does of a set of nodes, and of the transfers that occupy it, comes after the least head and before the
-//! least tail of the set. Leaving the order out keeps the program small, and where many nodes can run at once the bound is nearly tight.
+//! Nodes are assigned to processors. Starts follow from paths through assigned times and transfers; processors are held
+//! to their load: what a processor does of a set of nodes, and of the transfers that occupy it, comes after the least
+//! head and before the least tail of the set. Leaving the order out keeps the program small, and where many nodes can
+//! run at once the bound is nearly tight.
 
 use highs::Model;
+use millstream_schedule::execution::TaskId;
 
 use crate::bounds::PathBounds;
-use crate::mapping::Budget;
-use crate::programs::rows::{LoadRow, row_of};
-use crate::{MappingError, MappingProblem, TaskId};
+use crate::error::MappingError;
+use crate::mapper::budget::Budget;
+use crate::problem::MappingProblem;
 
-use super::rows::{Item, Program};
+use super::columns::Item;
+use super::load_rows::{LoadRow, row_of};
+use super::rows::Program;
 use super::solver::{Until, minimise, minimise_again};
 
-/// Assignments of nodes to processors beyond which only the linear program is solved: the solver would not come to an end.
+/// Assignments of nodes to processors beyond which only the linear program is solved: the solver would not come to an
+/// end.
 const MOST_INTEGERS: usize = 2000;
 /// Rounds of adding load rows that a solution violates, to the linear and to the integer program.
 const ROUNDS: usize = 40;
@@ -34,8 +39,9 @@ pub(crate) struct Relaxed {
     pub(crate) order: Option<Vec<Vec<TaskId>>>,
 }
 
-/// A lower bound in nanoseconds that is at least the critical path. `horizon` is a makespan that is known to be possible; what could only
-/// be part of a longer mapping is left out, so that the bound says nothing of makespans above the horizon.
+/// A lower bound in nanoseconds that is at least the critical path. `horizon` is a makespan that is known to be
+/// possible; what could only be part of a longer mapping is left out, so that the bound says nothing of makespans above
+/// the horizon.
 pub(crate) fn bound(
     problem: &MappingProblem,
     bounds: &PathBounds,
@@ -95,27 +101,27 @@ pub(crate) fn bound(
     Ok(Relaxed { bound: best, order })
 }
 
-/// The load rows that a solution violates most. A row holds even if nothing of its set is on the processor, which is why its head and
-/// tail together are no more than what every mapping takes, `best`.
+/// The load rows that a solution violates most. A row holds even if nothing of its set is on the processor, which is
+/// why its head and tail together are no more than what every mapping takes, `best`.
 fn violated(program: &Program, rows: &[LoadRow], values: &[f64], best: u64, problem: &MappingProblem) -> Vec<LoadRow> {
     let Program { items, unit, .. } = program;
     // The makespan is the first column.
     let makespan = values.first().copied().unwrap_or(0.0);
     let mut all = Vec::new();
     for processor in problem.processors() {
-        let own: Vec<(&Item, f64)> = items
+        let items_there: Vec<(&Item, f64)> = items
             .iter()
             .filter(|item| item.processor == processor)
-            .map(|item| (item, item.weight * values.get(item.place).copied().unwrap_or(0.0)))
+            .map(|item| (item, item.weight * values.get(item.column.number).copied().unwrap_or(0.0)))
             .filter(|(_, load)| *load > 1e-9)
             .collect();
-        let heads = thresholds(own.iter().map(|(item, _)| item.head));
-        let tails = thresholds(own.iter().map(|(item, _)| item.tail));
+        let heads = thresholds(items_there.iter().map(|(item, _)| item.head));
+        let tails = thresholds(items_there.iter().map(|(item, _)| item.tail));
         let mut violated: Vec<(f64, LoadRow)> = Vec::new();
         for &head in &heads {
             for &tail in tails.iter().filter(|&&tail| head + tail <= best) {
                 let row = LoadRow { head, tail, processor };
-                let load: f64 = own.iter().filter(|(item, _)| row.has(item)).map(|(_, load)| load).sum();
+                let load: f64 = items_there.iter().filter(|(item, _)| row.has(item)).map(|(_, load)| load).sum();
                 let excess = load + (head + tail) as f64 / *unit - makespan;
                 if load > 0.0 && excess > 1e-5 * makespan && !rows.contains(&row) {
                     violated.push((excess, row));

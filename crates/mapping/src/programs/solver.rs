@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use highs::{HighsModelStatus, Model, RowProblem, Sense, SolvedModel};
 
-use crate::MappingError;
-use crate::mapping::Budget;
+use crate::error::MappingError;
+use crate::mapper::budget::Budget;
 
 /// The solver is exact up to this, relatively.
 const TOLERANCE: f64 = 3e-6;
@@ -29,8 +29,8 @@ impl Solved {
     }
 }
 
-/// Steps of a budget that an iteration of the simplex method is worth, also with all that goes on around it in an integer program, and a
-/// node of the solver's own branch and bound.
+/// Steps of a budget that an iteration of the simplex method is worth, also with all that goes on around it in an
+/// integer program, and a node of the solver's own branch and bound.
 const ITERATION_STEPS: u64 = 50;
 const INTEGER_ITERATION_STEPS: u64 = 500;
 const NODE_STEPS: u64 = 50_000;
@@ -84,7 +84,7 @@ fn failed(detail: String) -> MappingError {
     MappingError::Solver { detail }
 }
 
-/// The same for a model that was solved before and has got more rows since: the solver begins with what it found then.
+/// Minimises a model that was solved before and has got more rows since: the solver begins with what it found then.
 pub(crate) fn minimise_again(
     mut model: Model,
     has_integers: bool,

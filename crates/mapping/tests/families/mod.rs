@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, dead_code, unreachable_pub, reason = "each test and benchmark uses a part of it")]
 
-use millstream_cost::BlockedEnd;
+use millstream_cost::{BlockedEnd, Nanoseconds};
 use millstream_mapping::{Edge, MappingProblem, TaskId};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -34,8 +34,8 @@ enum Kind {
 }
 use Kind::{Element, Matrix, Other};
 
-/// Microseconds on one of the two equal processors before the random factor, and places that are read. A head reads the queries (-2)
-/// and the memory (-1).
+/// Microseconds on one of the two equal processors before the random factor, and places that are read. A head reads the
+/// queries (-2) and the memory (-1).
 type Operator = (Kind, u64, &'static [i64]);
 
 /// From the features to queries (place 8) and memory (place 20).
@@ -116,8 +116,8 @@ impl Attention {
     }
 
     fn with_times(&self, nodes: &[(Kind, f64)], reads: &[Vec<usize>], random: &mut ChaCha8Rng) -> MappingProblem {
-        let nanoseconds = |microseconds: f64| (1000.0 * microseconds) as u64;
-        let times: Vec<Vec<Option<u64>>> = nodes
+        let nanoseconds = |microseconds: f64| Nanoseconds((1000.0 * microseconds) as u64);
+        let times: Vec<Vec<Option<Nanoseconds>>> = nodes
             .iter()
             .map(|&(kind, time)| {
                 let accelerator = match kind {
@@ -128,12 +128,15 @@ impl Attention {
                 vec![accelerator, Some(nanoseconds(time)), Some(nanoseconds(time))]
             })
             .collect();
+
         let mean = nodes.iter().map(|(_, time)| time).sum::<f64>() / nodes.len() as f64;
         // A value takes as long to whoever reads it.
-        let transfers: Vec<u64> =
+        let transfers: Vec<Nanoseconds> =
             nodes.iter().map(|_| nanoseconds(mean * self.ratio * random.random_range(0.5..1.5))).collect();
-        let apart =
-            |time: u64| (0..3).map(|from| (0..3).map(|to| if from == to { 0 } else { time }).collect()).collect();
+        let apart = |time: Nanoseconds| {
+            let row = |from| (0..3).map(move |to| if from == to { Nanoseconds::ZERO } else { time }).collect();
+            (0..3).map(row).collect()
+        };
         let edges = reads
             .iter()
             .enumerate()

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, dead_code, unreachable_pub, reason = "each test uses a part of it")]
 
-use millstream_cost::BlockedEnd;
+use millstream_cost::{BlockedEnd, Nanoseconds};
 use millstream_mapping::{Edge, MappingProblem, OutputId, ProcessorId, TaskId};
 use proptest::prelude::*;
 
@@ -27,22 +27,22 @@ pub fn brute_force(problem: &MappingProblem) -> u64 {
             }
             for node in self.problem.nodes() {
                 let is_ready = self.problem.incoming(node).all(|edge| self.home[edge.from.index()].is_some());
-                let own = node.index();
-                if self.home[own].is_some() || !is_ready {
+                let index = node.index();
+                if self.home[index].is_some() || !is_ready {
                     continue;
                 }
                 for processor in self.problem.supporting(node).collect::<Vec<_>>() {
                     let place = processor.index();
-                    let mut start = self.free[place].max(self.problem.release(node, processor));
+                    let mut start = self.free[place].max(self.problem.release(node, processor).0);
                     for edge in self.problem.incoming(node) {
                         let maker = edge.from.index();
-                        start = start.max(self.ends[maker] + edge.transfer(self.home[maker].unwrap(), processor));
+                        start = start.max(self.ends[maker] + edge.transfer(self.home[maker].unwrap(), processor).0);
                     }
                     let before = self.free[place];
-                    let end = start + self.problem.time(node, processor).unwrap();
-                    (self.home[own], self.ends[own], self.free[place]) = (Some(processor), end, end);
+                    let end = start + self.problem.time(node, processor).unwrap().0;
+                    (self.home[index], self.ends[index], self.free[place]) = (Some(processor), end, end);
                     self.visit(placed + 1, makespan.max(end));
-                    (self.home[own], self.free[place]) = (None, before);
+                    (self.home[index], self.free[place]) = (None, before);
                 }
             }
         }
@@ -63,7 +63,7 @@ pub fn brute_force(problem: &MappingProblem) -> u64 {
 /// Random DAGs with unsupported pairs, releases, and sometimes processors that are the same.
 pub fn problems(most_nodes: usize) -> impl Strategy<Value = MappingProblem> {
     (1..=most_nodes, 1_usize..=3, any::<bool>()).prop_flat_map(|(nodes, processors, has_twins)| {
-        let time = prop_oneof![4 => (0_u64..20).prop_map(Some), 1 => Just(None)];
+        let time = prop_oneof![4 => (0_u64..20).prop_map(|time| Some(Nanoseconds(time))), 1 => Just(None)];
         let rows = prop::collection::vec(prop::collection::vec(time, processors), nodes);
         let pairs = prop::collection::btree_set((0..nodes, 0..nodes), 0..=2 * nodes);
         let transfers = prop::collection::vec(0_u64..12, processors * processors);
@@ -75,15 +75,13 @@ pub fn problems(most_nodes: usize) -> impl Strategy<Value = MappingProblem> {
                     row.iter_mut().for_each(|time| *time = first);
                 }
                 if row.iter().all(Option::is_none) {
-                    row[0] = Some(7);
+                    row[0] = Some(Nanoseconds(7));
                 }
             }
 
-            let matrix: Vec<Vec<u64>> = (0..processors)
-                .map(|from| {
-                    (0..processors).map(|to| if has_twins { 3 } else { transfers[from * processors + to] }).collect()
-                })
-                .collect();
+            let transfer = |from: usize, to: usize| if has_twins { 3 } else { transfers[from * processors + to] };
+            let row = |from: usize| (0..processors).map(|to| Nanoseconds(transfer(from, to))).collect();
+            let matrix: Vec<Vec<Nanoseconds>> = (0..processors).map(row).collect();
             let edges = pairs
                 .iter()
                 .filter(|(from, to)| from < to)
@@ -92,23 +90,23 @@ pub fn problems(most_nodes: usize) -> impl Strategy<Value = MappingProblem> {
             let names = (0..rows.len()).map(|index| format!("n{index}")).collect();
             let mut problem = MappingProblem::new(names, rows, edges.collect()).unwrap();
             for (node, &release) in problem.nodes().zip(&releases) {
-                problem.processors().for_each(|processor| problem.set_release(node, processor, release));
+                problem.processors().for_each(|processor| problem.set_release(node, processor, Nanoseconds(release)));
             }
             problem
         })
     })
 }
 
-/// As [`problems`], with two values per node, each with a transfer of its own, and transfers that occupy one of their ends here and
-/// there.
+/// As [`problems`], with two values per node, each with a transfer of its own, and transfers that occupy one of their
+/// ends here and there.
 pub fn blocking_problems(most_nodes: usize) -> impl Strategy<Value = MappingProblem> {
     let end = prop_oneof![Just(None), Just(Some(BlockedEnd::Sender)), Just(Some(BlockedEnd::Receiver))];
     let values = prop::collection::vec(0_usize..2, 4 * most_nodes);
     (problems(most_nodes), prop::collection::vec(end, 9), values).prop_map(|(plain, ends, values)| {
         let row = |from: ProcessorId| plain.processors().map(|to| ends[3 * from.index() + to.index()]).collect();
         let blocks: Vec<Vec<Option<BlockedEnd>>> = plain.processors().map(row).collect();
-        let transfers = |edge: &Edge, value: usize| -> Vec<Vec<u64>> {
-            let longer = 3 * value as u64;
+        let transfers = |edge: &Edge, value: usize| -> Vec<Vec<Nanoseconds>> {
+            let longer = Nanoseconds(3 * value as u64);
             let row = |from: ProcessorId| plain.processors().map(|to| edge.transfer(from, to) + longer).collect();
             plain.processors().map(row).collect()
         };
@@ -153,8 +151,8 @@ pub fn best_order(problem: &MappingProblem) -> u64 {
     best
 }
 
-/// The example that list scheduling was published with (Topcuoglu et al., TPDS 2002, figure 2 and its table): ten nodes on three
-/// processors. What an edge costs is the same between any two of them.
+/// The example that list scheduling was published with (Topcuoglu et al., TPDS 2002, figure 2 and its table): ten nodes
+/// on three processors. What an edge costs is the same between any two of them.
 pub fn published_example() -> MappingProblem {
     let times = [
         [14, 16, 9],
@@ -188,14 +186,19 @@ pub fn published_example() -> MappingProblem {
         (9, 10, 13),
     ];
 
-    let apart = |time: u64| (0..3).map(|from| (0..3).map(|to| if from == to { 0 } else { time }).collect()).collect();
     MappingProblem::new(
         (1..=10).map(|node| format!("n{node}")).collect(),
-        times.iter().map(|row| row.iter().map(|&time| Some(time)).collect()).collect(),
+        times.iter().map(|row| row.iter().map(|&time| Some(Nanoseconds(time))).collect()).collect(),
         edges
             .iter()
-            .map(|&(from, to, time)| Edge::new(TaskId::new(from - 1), TaskId::new(to - 1), apart(time)))
+            .map(|&(from, to, time)| Edge::new(TaskId::new(from - 1), TaskId::new(to - 1), apart(3, time)))
             .collect(),
     )
     .unwrap()
+}
+
+/// Transfers that take the same time between any two of so many processors.
+pub fn apart(processors: usize, nanoseconds: u64) -> Vec<Vec<Nanoseconds>> {
+    let time = |from: usize, to: usize| Nanoseconds(if from == to { 0 } else { nanoseconds });
+    (0..processors).map(|from| (0..processors).map(|to| time(from, to)).collect()).collect()
 }

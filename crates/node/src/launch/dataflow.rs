@@ -17,17 +17,17 @@ pub(crate) const FRONT_MACHINE: &str = "millstream-front";
 /// Places in queues beside those for frames, for questions and answers whether hosts are there.
 const BESIDE_FRAMES: usize = 64;
 
-/// The dataflow of a front and hosts, everybody with everybody, since schedules may change. Queues have room for all frames that may be under
-/// way, so none is dropped. It is JSON, which YAML contains.
+/// The dataflow of a front and hosts, everybody with everybody, since schedules may change. Queues have room for all
+/// frames that may be under way, so none is dropped. It is JSON, which YAML contains.
 pub(crate) fn dataflow(program: &Path, deployment: &Path, hosts: &[String], in_flight: usize) -> Value {
     let peers: Vec<Peer> =
         std::iter::once(Peer::Front).chain((0..hosts.len()).map(|host| Peer::Host(HostId(host)))).collect();
-    let node = |&own: &Peer| {
-        let others = peers.iter().filter(|&&other| other != own);
+    let node = |&peer: &Peer| {
+        let others = peers.iter().filter(|&&other| other != peer);
         let inputs: Map<String, Value> = others
             .clone()
             .map(|&other| {
-                let source = format!("{}/{}", node_name(other), output(own));
+                let source = format!("{}/{}", node_name(other), output(peer));
                 (input(other), json!({"source": source, "queue_size": in_flight + BESIDE_FRAMES}))
             })
             .collect();
@@ -35,16 +35,16 @@ pub(crate) fn dataflow(program: &Path, deployment: &Path, hosts: &[String], in_f
 
         let mut environment = inherited();
         environment.insert(DEPLOYMENT.to_owned(), deployment.display().to_string());
-        let (verb, machine, policy) = match own {
+        let (verb, machine, policy) = match peer {
             Peer::Front => ("front", FRONT_MACHINE.to_owned(), "never"),
             Peer::Host(HostId(place)) => ("host", hosts.get(place).cloned().unwrap_or_default(), "on-failure"),
         };
-        if let Peer::Host(_) = own {
+        if let Peer::Host(_) = peer {
             environment.insert(HOST.to_owned(), machine.clone());
         }
 
         json!({
-            "id": node_name(own),
+            "id": node_name(peer),
             "path": program.display().to_string(),
             "args": verb,
             "env": environment,
@@ -77,9 +77,13 @@ mod tests {
             assert_eq!(node["inputs"].as_object().map(serde_json::Map::len), Some(2));
             for (name, input) in node["inputs"].as_object().into_iter().flatten() {
                 assert!(input["queue_size"].as_u64() >= Some(6), "{name}");
-                let (other, output) = input["source"].as_str().and_then(|own| own.split_once('/')).unwrap_or_default();
+                let (other, output) =
+                    input["source"].as_str().and_then(|source| source.split_once('/')).unwrap_or_default();
                 let other = nodes.iter().find(|node| node["id"] == other).unwrap_or_else(|| unreachable!());
-                assert!(other["outputs"].as_array().is_some_and(|own| own.iter().any(|own| own == output)), "{name}");
+                assert!(
+                    other["outputs"].as_array().is_some_and(|outputs| outputs.iter().any(|known| known == output)),
+                    "{name}"
+                );
             }
         }
         assert_eq!(nodes[2]["deploy"]["machine"], "pi");

@@ -36,18 +36,18 @@ pub struct MeasuredLink {
 impl MeasuredLink {
     /// The link as a system file has it, by what was measured while both hosts were idle: the slower direction counts.
     pub fn document(&self, when: &str) -> serde_json::Value {
-        let idle = || self.directions.iter().filter(|own| !own.is_busy);
+        let idle = || self.directions.iter().filter(|direction| !direction.is_busy);
         let most = |of: fn(&Direction) -> f64| idle().map(of).fold(0.0, f64::max);
-        let per_byte = most(|own| own.among_others.seconds_per_byte);
+        let per_byte = most(|direction| direction.among_others.seconds_per_byte);
         let bytes_per_second = if per_byte > 0.0 { 1.0 / per_byte } else { 0.0 };
         let [one, other] = &self.hosts;
         let cpu = json!({
-            one: most(|own| own.meter_cpu_seconds_per_byte),
-            other: most(|own| own.echo_cpu_seconds_per_byte),
+            one: most(|direction| direction.meter_cpu_seconds_per_byte),
+            other: most(|direction| direction.echo_cpu_seconds_per_byte),
         });
         json!({
             "hosts": [one, other],
-            "latency_seconds": most(|own| own.alone.seconds),
+            "latency_seconds": most(|direction| direction.alone.seconds),
             "bytes_per_second": bytes_per_second,
             "cpu_seconds_per_byte": cpu,
             "origin": format!("measured {when}, through dora-rs"),
@@ -65,9 +65,9 @@ pub fn measure_links(hosts: &Hosts, folder: &Path, options: &LaunchOptions) -> R
         bail!("the system '{}' has no link; say between which hosts there are some", hosts.system().name());
     }
     let measure = |(place, link): (usize, &millstream_api::board::HostLink)| {
-        let own = folder.join(format!("link-{place}"));
-        fs::create_dir_all(&own).with_context(|| format!("cannot make {}", own.display()))?;
-        let directions = measure_link(hosts, &link.hosts, &own, options);
+        let link_folder = folder.join(format!("link-{place}"));
+        fs::create_dir_all(&link_folder).with_context(|| format!("cannot make {}", link_folder.display()))?;
+        let directions = measure_link(hosts, &link.hosts, &link_folder, options);
         let directions = directions.with_context(|| format!("the link {}", link.name()))?;
         Ok(MeasuredLink { hosts: link.hosts.clone(), directions })
     };
@@ -90,7 +90,7 @@ fn measure_link(hosts: &Hosts, ends: &[String; 2], folder: &Path, options: &Laun
         port: free_port()?,
         address: options.address.clone(),
     };
-    let via = machines.first().map(|own| own.via.clone()).unwrap_or_default();
+    let via = machines.first().map(|machine| machine.via.clone()).unwrap_or_default();
     let processes = Processes::start(dora, machines)?;
     processes.start_dataflow(&flow)?;
     let text = await_results(&results, &via, options);
@@ -127,10 +127,10 @@ fn await_results(file: &Path, via: &[String], options: &LaunchOptions) -> Result
 
 fn dataflow(options: &LaunchOptions, ends: &[String; 2], results: &Path) -> serde_json::Value {
     let [meter, echo] = [Peer::Front, Peer::Host(HostId(0))];
-    let node = |own: Peer, other: Peer, verb: &str, machine: &String| {
-        let source = format!("{}/{}", node_name(other), output(own));
+    let node = |peer: Peer, other: Peer, verb: &str, machine: &String| {
+        let source = format!("{}/{}", node_name(other), output(peer));
         json!({
-            "id": node_name(own),
+            "id": node_name(peer),
             "path": options.program.display().to_string(),
             "args": verb,
             "env": {METER: results.display().to_string()},
@@ -157,20 +157,20 @@ pub fn text(links: &[MeasuredLink]) -> String {
     ]);
 
     for link in links {
-        for own in &link.directions {
+        for direction in &link.directions {
             let [one, other] = &link.hosts;
-            let (from, to) = if own.sends { (one, other) } else { (other, one) };
-            let large = own.samples.iter().find(|sample| sample.bytes == SIZES[4]);
+            let (from, to) = if direction.sends { (one, other) } else { (other, one) };
+            let large = direction.samples.iter().find(|sample| sample.bytes == SIZES[4]);
             table.row([
                 from.clone(),
                 to.clone(),
-                if own.is_busy { "busy" } else { "idle" }.to_owned(),
-                format!("{:.3}", own.alone.seconds * 1e3),
-                format!("{:.3}", own.alone.r_squared),
-                format!("{:.1}", 1e-6 / own.among_others.seconds_per_byte.max(1e-15)),
-                format!("{:.3}", own.among_others.r_squared),
-                large.map_or_else(|| "-".to_owned(), |own| format!("{:.3}", own.alone_seconds * 1e3)),
-                own.lost.to_string(),
+                if direction.is_busy { "busy" } else { "idle" }.to_owned(),
+                format!("{:.3}", direction.alone.seconds * 1e3),
+                format!("{:.3}", direction.alone.r_squared),
+                format!("{:.1}", 1e-6 / direction.among_others.seconds_per_byte.max(1e-15)),
+                format!("{:.3}", direction.among_others.r_squared),
+                large.map_or_else(|| "-".to_owned(), |sample| format!("{:.3}", sample.alone_seconds * 1e3)),
+                direction.lost.to_string(),
             ]);
         }
     }

@@ -67,8 +67,8 @@ impl Running<'_> {
     }
 }
 
-/// Brings up the coordinator and a daemon for each host, streams the frames of a deployment, and ends everything. `folder` is for what the
-/// processes need and write; `meanwhile` is called again and again.
+/// Brings up the coordinator and a daemon for each host, streams the frames of a deployment, and ends everything.
+/// `folder` is for what the processes need and write; `meanwhile` is called again and again.
 ///
 /// # Errors
 /// With what does not fit or does not start.

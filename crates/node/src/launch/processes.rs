@@ -69,13 +69,13 @@ impl Processes {
         let port = dora.port.to_string();
         let coordinator = ["coordinator", "--interface", &dora.address, "--port", &port, "--store", "memory"];
         let coordinator = dora.spawn(&[], "coordinator", &coordinator.map(str::to_owned))?;
-        let mut own = Self { dora, machines, daemons: Vec::new(), _coordinator: coordinator };
-        own.await_coordinator()?;
-        for place in 0..own.machines.len() {
-            let daemon = own.daemon(place)?;
-            own.daemons.push(daemon);
+        let mut processes = Self { dora, machines, daemons: Vec::new(), _coordinator: coordinator };
+        processes.await_coordinator()?;
+        for place in 0..processes.machines.len() {
+            let daemon = processes.daemon(place)?;
+            processes.daemons.push(daemon);
         }
-        Ok(own)
+        Ok(processes)
     }
 
     fn await_coordinator(&self) -> Result<()> {
@@ -92,7 +92,7 @@ impl Processes {
     fn daemon(&self, place: usize) -> Result<Process> {
         let machine = self.machines.get(place).context("there is no such machine")?;
         let others = self.machines.iter().filter(|other| other.name != machine.name);
-        let endpoints: Vec<String> = others.map(|own| format!("tcp/{}:{}", own.address, own.port)).collect();
+        let endpoints: Vec<String> = others.map(|other| format!("tcp/{}:{}", other.address, other.port)).collect();
         // Nodes that are started by hand would call there; there are none.
         let local = if machine.via.is_empty() { free_port()? } else { machine.port.wrapping_add(1) };
         let mut arguments = vec![
@@ -143,11 +143,12 @@ impl Processes {
     pub(crate) fn supervise(&mut self) -> Result<Vec<String>> {
         let mut restarted = Vec::new();
         for place in 0..self.daemons.len() {
-            let has_ended = self.daemons.get_mut(place).is_some_and(|own| matches!(own.child.try_wait(), Ok(Some(_))));
-            if has_ended && let Some(machine) = self.machines.get(place).map(|own| own.name.clone()) {
+            let has_ended =
+                self.daemons.get_mut(place).is_some_and(|daemon| matches!(daemon.child.try_wait(), Ok(Some(_))));
+            if has_ended && let Some(machine) = self.machines.get(place).map(|machine| machine.name.clone()) {
                 let daemon = self.daemon(place)?;
-                if let Some(own) = self.daemons.get_mut(place) {
-                    *own = daemon;
+                if let Some(ended) = self.daemons.get_mut(place) {
+                    *ended = daemon;
                 }
                 restarted.push(machine);
             }
@@ -157,7 +158,7 @@ impl Processes {
 
     /// The processes of daemons, by the names of their machines.
     pub(crate) fn daemons(&self) -> impl Iterator<Item = (&str, u32)> {
-        self.machines.iter().zip(&self.daemons).map(|(machine, own)| (machine.name.as_str(), own.child.id()))
+        self.machines.iter().zip(&self.daemons).map(|(machine, daemon)| (machine.name.as_str(), daemon.child.id()))
     }
 
     /// Ends what runs, in good order if that is soon done.

@@ -36,7 +36,7 @@ impl Drop for Busy {
 pub(super) fn processor_seconds() -> f64 {
     let stat = fs::read_to_string("/proc/self/stat").unwrap_or_default();
     // After the name, which may hold anything.
-    let fields: Vec<&str> = stat.rsplit_once(')').map_or("", |own| own.1).split_whitespace().collect();
-    let ticks = |place: usize| fields.get(place).and_then(|own| own.parse::<f64>().ok()).unwrap_or(0.0);
+    let fields: Vec<&str> = stat.rsplit_once(')').map_or("", |(_, rest)| rest).split_whitespace().collect();
+    let ticks = |place: usize| fields.get(place).and_then(|field| field.parse::<f64>().ok()).unwrap_or(0.0);
     (ticks(11) + ticks(12)) / TICKS
 }

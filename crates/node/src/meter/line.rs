@@ -15,8 +15,8 @@ pub struct TransferLine {
 }
 
 impl TransferLine {
-    /// The line through points of bytes and seconds that has the least squares of relative errors, so that small messages count as much as large ones. R² is of the plain
-    /// values.
+    /// The line through points of bytes and seconds that has the least squares of relative errors, so that small
+    /// messages count as much as large ones. R² is of the plain values.
     pub fn fit(points: &[(f64, f64)]) -> Self {
         let weighted = |of: &dyn Fn(f64, f64) -> f64| -> f64 {
             points.iter().map(|&(bytes, seconds)| of(bytes, seconds) / (seconds * seconds).max(1e-18)).sum()
@@ -26,9 +26,9 @@ impl TransferLine {
         let spread = weighted(&|x, _| (x - bytes) * (x - bytes));
         let slope = if spread > 0.0 { weighted(&|x, y| (x - bytes) * (y - seconds)) / spread } else { 0.0 };
         let line = Self { seconds: seconds - slope * bytes, seconds_per_byte: slope, r_squared: 1.0 };
-        let mean = points.iter().map(|own| own.1).sum::<f64>() / points.len().max(1) as f64;
-        let total: f64 = points.iter().map(|own| (own.1 - mean).powi(2)).sum();
-        let left: f64 = points.iter().map(|own| (own.1 - line.at(own.0)).powi(2)).sum();
+        let mean = points.iter().map(|point| point.1).sum::<f64>() / points.len().max(1) as f64;
+        let total: f64 = points.iter().map(|point| (point.1 - mean).powi(2)).sum();
+        let left: f64 = points.iter().map(|point| (point.1 - line.at(point.0)).powi(2)).sum();
         Self { r_squared: if total > 0.0 { 1.0 - left / total } else { 1.0 }, ..line }
     }
 

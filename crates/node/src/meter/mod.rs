@@ -1,7 +1,8 @@
 //! Measuring the way between two hosts, through the engine that carries frames.
 //!
-//! One end, the meter, sends; the other, the echo, answers. Time of a message alone gives the latency, that of messages behind each other
-//! what the way carries. The engine may lose messages: one whose answer does not come is sent again, and counted.
+//! One end, the meter, sends; the other, the echo, answers. Time of a message alone gives the latency, that of messages
+//! behind each other what the way carries. The engine may lose messages: one whose answer does not come is sent again,
+//! and counted.
 
 mod busy;
 mod line;
@@ -28,8 +29,8 @@ const BEHIND: usize = 4;
 const LEAST_SIZES: usize = 3;
 /// A larger size than one that takes so long is left out.
 const LONG: f64 = 0.5;
-/// Before what fills a message: what is wanted, its number, and how long the answer is to be, or in answers the processor time so far in
-/// microseconds.
+/// Before what fills a message: what is wanted, its number, and how long the answer is to be, or in answers the
+/// processor time so far in microseconds.
 const HEADER: usize = 24;
 
 const ECHO: u64 = 0;
@@ -39,8 +40,8 @@ const END: u64 = 3;
 
 fn message(what: u64, number: u64, value: u64, size: usize) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(size.max(HEADER));
-    for own in [what, number, value] {
-        bytes.extend_from_slice(&own.to_le_bytes());
+    for field in [what, number, value] {
+        bytes.extend_from_slice(&field.to_le_bytes());
     }
     bytes.resize(size.max(HEADER), 0);
     bytes
@@ -48,7 +49,7 @@ fn message(what: u64, number: u64, value: u64, size: usize) -> Vec<u8> {
 
 /// What is before what fills a message.
 fn header(bytes: &[u8]) -> Option<[u64; 3]> {
-    let number = |place: usize| bytes.get(place * 8..)?.first_chunk().map(|own| u64::from_le_bytes(*own));
+    let number = |place: usize| bytes.get(place * 8..)?.first_chunk().map(|field| u64::from_le_bytes(*field));
     Some([number(0)?, number(1)?, number(2)?])
 }
 
@@ -185,13 +186,14 @@ impl Meter {
         let sizes = |bytes: usize| if sends { (bytes, HEADER) } else { (HEADER, bytes) };
         let (lost, messages) = (self.lost, self.next);
         self.patience = self.pace.patience;
-        let (own, other) = (processor_seconds(), self.ask(ECHO, HEADER, HEADER)?.1);
+        let (meter_cpu_before, echo_cpu_before) = (processor_seconds(), self.ask(ECHO, HEADER, HEADER)?.1);
         let (smallest, _) = self.alone(HEADER, HEADER)?;
 
         let mut moved = 0;
         let mut samples: Vec<Sample> = Vec::new();
         for bytes in SIZES {
-            let is_long = samples.last().is_some_and(|own| own.alone_seconds.max(own.among_others_seconds) > LONG);
+            let is_long =
+                samples.last().is_some_and(|sample| sample.alone_seconds.max(sample.among_others_seconds) > LONG);
             if is_long && samples.len() >= LEAST_SIZES {
                 break;
             }
@@ -207,9 +209,10 @@ impl Meter {
             self.patience = self.pace.patience.max(Duration::try_from_secs_f64(longest).unwrap_or(self.pace.patience));
         }
 
-        let (own, other) = (processor_seconds() - own, self.ask(ECHO, HEADER, HEADER)?.1 - other);
+        let (meter_cpu, echo_cpu) =
+            (processor_seconds() - meter_cpu_before, self.ask(ECHO, HEADER, HEADER)?.1 - echo_cpu_before);
         let line = |of: fn(&Sample) -> f64| {
-            TransferLine::fit(&samples.iter().map(|own| (own.bytes as f64, of(own))).collect::<Vec<_>>())
+            TransferLine::fit(&samples.iter().map(|sample| (sample.bytes as f64, of(sample))).collect::<Vec<_>>())
         };
         // What spins is no part of it.
         let per_byte = |seconds: f64| if is_busy { 0.0 } else { seconds / moved.max(1) as f64 };
@@ -218,10 +221,10 @@ impl Meter {
             is_busy,
             lost: self.lost - lost,
             messages: usize::try_from(self.next - messages).unwrap_or(usize::MAX),
-            alone: line(|own| own.alone_seconds),
-            among_others: line(|own| own.among_others_seconds),
-            meter_cpu_seconds_per_byte: per_byte(own),
-            echo_cpu_seconds_per_byte: per_byte(other),
+            alone: line(|sample| sample.alone_seconds),
+            among_others: line(|sample| sample.among_others_seconds),
+            meter_cpu_seconds_per_byte: per_byte(meter_cpu),
+            echo_cpu_seconds_per_byte: per_byte(echo_cpu),
             samples,
         })
     }
@@ -247,7 +250,8 @@ impl Meter {
         Ok((stream.mean_seconds(), usize::try_from(self.next - first).unwrap_or(usize::MAX)))
     }
 
-    /// Sends a message for each answer until there were enough, or one is lost; the number of the message whose answer is the next to come.
+    /// Sends a message for each answer until there were enough, or one is lost; the number of the message whose answer
+    /// is the next to come.
     fn keep_full(&mut self, stream: &mut Stream, size: usize, answer: usize) -> Result<u64> {
         let mut awaited = self.next;
         for _ in 0..BEHIND {
@@ -275,7 +279,7 @@ impl Meter {
     /// Waits for the answers to all messages from this one on.
     fn drain(&mut self, mut awaited: u64) -> Result<()> {
         while awaited < self.next {
-            let found = self.take_answer_to(awaited)?.map_or(self.next, |own| own.number);
+            let found = self.take_answer_to(awaited)?.map_or(self.next, |answer| answer.number);
             self.lose(found - awaited)?;
             awaited = found + 1;
         }

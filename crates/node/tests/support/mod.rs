@@ -36,8 +36,8 @@ pub(crate) fn system(folder: &Path, hosts: &[&str]) {
     fs::write(folder.join("system.json"), text).unwrap();
 }
 
-/// A schedule with as many operators of a network on each host that is not left out, which is written into the folder. No costs of these hosts
-/// are known, so what it predicts is made up.
+/// A schedule with as many operators of a network on each host that is not left out, which is written into the folder.
+/// No costs of these hosts are known, so what it predicts is made up.
 pub(crate) fn plan(folder: &Path, without: &[&str], name: &str) {
     let hosts = Hosts::read(&folder.join("system.json")).unwrap();
     let network = Network::open("zoo:squeezenet", ReadOptions::default()).unwrap();

@@ -1,131 +1,119 @@
 //! Stages of one host, by where their frames come from and go to.
 
-use std::sync::Arc;
-
 use millstream_board::System;
 use millstream_cost::CostTable;
 use millstream_graph::Graph;
 use millstream_partition::Chain;
 
-use super::links::{HostWay, Links, Rate};
-use crate::problem::CrossingTimes;
+use super::host_links::{HostLinkTimes, Links, Rate};
+use super::place::HostPlace;
+use super::variant_table::{EntryKind, ExitKind, VariantTable};
+use crate::inputs::ProblemInputs;
+use crate::times::crossing_times::CrossingTimes;
 use crate::{PipelineError, Problem};
 
-/// The problem of one host, once for each kind of way that frames come by and go by.
+/// A network, its chain of blocks, and its costs on all hosts of a system.
+#[derive(Clone, Copy)]
+pub(super) struct NetworkCosts<'a> {
+    pub(super) graph: &'a Graph,
+    pub(super) chain: &'a Chain,
+    pub(super) table: &'a CostTable,
+}
+
+/// The problem of one host, once for each kind of link that frames come by and go by.
 #[derive(Debug, Clone)]
 pub(super) struct HostProblem {
     /// Its name.
     pub(super) name: String,
-    /// What receiving a byte costs, for each kind of way that leads here.
+    /// What receiving a byte costs, for each kind of link that leads here.
     receiving: Vec<Rate>,
-    /// What sending a byte costs, for each kind of way that leads away.
+    /// What sending a byte costs, for each kind of link that leads away.
     sending: Vec<Rate>,
-    /// Row per kind of entry.
-    variants: Vec<Problem>,
-}
-
-/// How a stage is entered: first from its own host or from outside the network, then by each kind of way from others.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct EntryKind(pub(super) usize);
-
-/// How a stage is left: first to its own host or to outside, then by each kind of way to others.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct ExitKind(pub(super) usize);
-
-impl EntryKind {
-    /// From the same host, or from outside.
-    pub(super) const OWN: Self = Self(0);
-}
-
-impl ExitKind {
-    /// To the same host, or to outside.
-    pub(super) const OWN: Self = Self(0);
+    variants: VariantTable<Problem>,
 }
 
 impl HostProblem {
     pub(super) fn new(
-        (graph, chain, table): (&Graph, &Chain, &CostTable),
+        NetworkCosts { graph, chain, table }: NetworkCosts<'_>,
         system: &System,
-        place: usize,
+        place: HostPlace,
         links: &Links,
         bytes: &[u64],
     ) -> Result<Self, PipelineError> {
-        let host = &system.hosts()[place];
+        let host = &system.hosts()[place.index()];
         let board = host.in_system();
-        let own = Problem::of_board(graph, chain, &board, table, None)?;
-        let receiving = different(links.to(place).map(|way| way.receiving));
-        let sending = different(links.from(place).map(|way| way.sending));
+        let inputs = ProblemInputs { graph, chain, board: &board, table };
+        let within = Problem::of_board(inputs, None)?;
+
+        let receiving = different(links.to(place).map(|link| link.receiving));
+        let sending = different(links.from(place).map(|link| link.sending));
         // Between hosts nothing depends on which processor of another host sends: any of them stands for all.
         let other = system.hosts().iter().find(|other| other.id != host.id);
         let sender = other.and_then(|other| other.in_system().processor_classes().next());
         let entered = match sender {
-            Some(sender) => Problem::of_board(graph, chain, &board, table, Some(sender))?,
-            None => own.clone(),
+            Some(sender) => Problem::of_board(inputs, Some(sender))?,
+            None => within.clone(),
         };
 
         let nothing = || vec![Default::default(); bytes.len()];
-        let mut variants = Vec::new();
-        for entry in std::iter::once(None).chain(receiving.iter().map(Some)) {
-            for exit in std::iter::once(None).chain(sending.iter().map(Some)) {
-                let base = if entry.is_some() { &entered } else { &own };
-                let received = entry.and_then(|rate| links.to(place).find(|way| way.receiving == *rate));
-                let sent = exit.and_then(|rate| links.from(place).find(|way| way.sending == *rate));
-                let crossing = CrossingTimes {
-                    receiving: received.map_or_else(nothing, |way| way.receiving_times.clone()),
-                    sending: sent.map_or_else(nothing, |way| way.sending_times.clone()),
-                };
-                let is_free = entry.is_none() && exit.is_none();
-                let crossing = (!is_free).then(|| Arc::new(crossing));
-                variants.push(Problem { crossing, options: Arc::default(), ..base.clone() });
-            }
-        }
+        let variants = VariantTable::of(&receiving, &sending, |entry, exit| {
+            let base = if entry.is_some() { &entered } else { &within };
+            let received = entry.and_then(|rate| links.to(place).find(|link| link.receiving == *rate));
+            let sent = exit.and_then(|rate| links.from(place).find(|link| link.sending == *rate));
+            let crossing = CrossingTimes {
+                receiving: received.map_or_else(nothing, |link| link.times(|frame| frame.receiving)),
+                sending: sent.map_or_else(nothing, |link| link.times(|frame| frame.sending)),
+            };
+            let is_free = entry.is_none() && exit.is_none();
+            base.with_crossing((!is_free).then_some(crossing))
+        });
         Ok(Self { name: host.id.clone(), receiving, sending, variants })
     }
 
     pub(super) fn drop_replicas(&mut self) {
-        for variant in &mut self.variants {
+        for variant in self.variants.values_mut() {
             *variant = variant.clone().without_replicas();
         }
     }
 
+    /// All stages, by how they are entered and left.
+    pub(super) fn variants(&self) -> &VariantTable<Problem> {
+        &self.variants
+    }
+
     /// Stages that are entered and left so.
     pub(super) fn variant(&self, entry: EntryKind, exit: ExitKind) -> &Problem {
-        &self.variants[entry.0 * self.exits() + exit.0]
+        &self.variants[(entry, exit)]
     }
 
-    /// Stages whose frames come from and go to the host itself.
-    pub(super) fn own(&self) -> &Problem {
-        self.variant(EntryKind::OWN, ExitKind::OWN)
+    /// The problem within the host: stages whose frames come from and go to the host itself.
+    pub(super) fn within(&self) -> &Problem {
+        self.variant(EntryKind::SAME_HOST, ExitKind::SAME_HOST)
     }
 
-    /// Kinds of entry.
-    pub(super) fn entries(&self) -> usize {
-        1 + self.receiving.len()
+    /// Kinds of entry from other hosts.
+    pub(super) fn entries_by_link(&self) -> impl Iterator<Item = EntryKind> + use<> {
+        (0..self.receiving.len()).map(EntryKind::by_link)
     }
 
-    /// Kinds of exit.
-    pub(super) fn exits(&self) -> usize {
-        1 + self.sending.len()
+    /// What a stage is entered by that gets frames over a link from another host.
+    pub(super) fn entry_by(&self, link: &HostLinkTimes) -> EntryKind {
+        EntryKind::by_link(self.receiving.iter().position(|rate| *rate == link.receiving).unwrap_or(0))
     }
 
-    /// What a stage is entered by that gets frames by a way from another host.
-    pub(super) fn entry_by(&self, way: &HostWay) -> EntryKind {
-        EntryKind(1 + self.receiving.iter().position(|rate| *rate == way.receiving).unwrap_or(0))
-    }
-
-    /// What a stage is left by that sends frames by a way to another host.
-    pub(super) fn exit_by(&self, way: &HostWay) -> ExitKind {
-        ExitKind(1 + self.sending.iter().position(|rate| *rate == way.sending).unwrap_or(0))
+    /// What a stage is left by that sends frames over a link to another host.
+    pub(super) fn exit_by(&self, link: &HostLinkTimes) -> ExitKind {
+        ExitKind::by_link(self.sending.iter().position(|rate| *rate == link.sending).unwrap_or(0))
     }
 }
 
 /// Each rate once.
 fn different(rates: impl Iterator<Item = Rate>) -> Vec<Rate> {
-    let mut known = Vec::new();
+    let mut different = Vec::new();
     for rate in rates {
-        if !known.contains(&rate) {
-            known.push(rate);
+        if !different.contains(&rate) {
+            different.push(rate);
         }
     }
-    known
+    different
 }

@@ -3,8 +3,10 @@
 use millstream_board::{Board, ProcessorClass};
 use millstream_cost::{CostTable, HandOver, LinkCost, Nanoseconds};
 use millstream_graph::{DataType, Graph, GraphBuilder, NewOperator, OperatorKind, Shape};
-use millstream_pipeline::{Plan, PlannedReplica, PlannedStage, Problem};
+use millstream_partition::Chain;
+use millstream_pipeline::{PipelineError, Plan, PlannedReplica, PlannedStage, Problem};
 use proptest::prelude::*;
+use proptest::test_runner::TestCaseError;
 
 /// Period and latency.
 #[allow(dead_code, reason = "not every test uses it")]
@@ -49,7 +51,12 @@ fn board(cores: &[usize], has_two_engines: &[bool], memory: Option<u64>) -> Boar
             let engines = if *has_two { "\"openvino\", \"onnxruntime\"" } else { "\"onnxruntime\"" };
             let capacity = 1000 - index;
             let (label, cores) = (format!("\"c{index}\""), ids.join(","));
-            format!("{{\"label\": {label}, \"capacity\": {capacity}, \"cores\": [{cores}], \"engines\": [{engines}]}}")
+            let slower = 600_000_000 + 50_000_000 * (index % 10);
+            let points = format!("{{\"hertz\": {slower}, \"volts\": 0.8}}, {{\"hertz\": 1500000000, \"volts\": 1.0}}");
+            format!(
+                "{{\"label\": {label}, \"capacity\": {capacity}, \"cores\": [{cores}], \"engines\": [{engines}], \
+                  \"operating_points\": [{points}]}}"
+            )
         })
         .collect();
     let clusters = clusters.join(",");
@@ -77,7 +84,8 @@ pub(crate) struct Case {
 }
 
 impl Case {
-    /// A chain on a board with so many cores in its clusters, which hands values over for nothing and whose times are still to be set.
+    /// A chain on a board with so many cores in its clusters, which hands values over for nothing and whose times are
+    /// still to be set.
     #[allow(dead_code, reason = "not every test uses it")]
     pub(crate) fn with_cores(cores: Vec<usize>, operators: usize) -> Self {
         let classes: usize = cores.iter().sum();
@@ -96,9 +104,9 @@ impl Case {
     pub(crate) fn build(&self) -> (Graph, Board, CostTable) {
         let (graph, board) = (network(&self.sizes), board(&self.cores, &self.has_two_engines, self.memory));
         let mut table = CostTable::new(self.sizes.len(), board.processor_classes());
-        for processor in table.processors() {
-            for operator in 0..self.sizes.len() {
-                if let Some(time) = self.times[processor.index()][operator] {
+        for processor in table.class_ids() {
+            for (operator, time) in table.operator_ids().zip(&self.times[processor.index()]) {
+                if let &Some(time) = time {
                     table.set_time(processor, operator, Nanoseconds(time));
                 }
             }
@@ -152,8 +160,8 @@ fn of_shapes(shapes: impl Strategy<Value = (Vec<usize>, usize)>) -> impl Strateg
     })
 }
 
-/// The same with links between some clusters, from hardly noticeable to slower than everything else; cores of a cluster may have one
-/// between them as well.
+/// The same with links between some clusters, from hardly noticeable to slower than everything else; cores of a cluster
+/// may have one between them as well.
 #[allow(dead_code, reason = "not every test uses it")]
 pub(crate) fn linked_cases() -> impl Strategy<Value = Case> {
     let wide = of_shapes((prop::sample::select(vec![vec![1, 3], vec![3, 1], vec![2, 3]]), 2_usize..4));
@@ -164,6 +172,15 @@ pub(crate) fn linked_cases() -> impl Strategy<Value = Case> {
         ];
         let pairs = case.cores.len() * case.cores.len();
         (Just(case), prop::collection::vec(link, pairs)).prop_map(|(case, links)| Case { links, ..case })
+    })
+}
+
+/// The problem of a case. One with an operator that nothing runs is refused, and another case takes its place.
+#[allow(dead_code, reason = "not every test uses it")]
+pub(crate) fn supported(graph: &Graph, board: &Board, table: &CostTable) -> Result<Problem, TestCaseError> {
+    Problem::new(graph, &Chain::of(graph), board, table).map_err(|error| match error {
+        PipelineError::Unsupported { .. } => TestCaseError::reject("nothing runs an operator"),
+        error => TestCaseError::fail(error.to_string()),
     })
 }
 
@@ -195,6 +212,7 @@ fn enumerate(
     if start == blocks {
         return vec![Vec::new()];
     }
+
     let mut found = Vec::new();
     for end in start + 1..=blocks {
         for set in replica_sets(free, classes, 0) {

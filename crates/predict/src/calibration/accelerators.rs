@@ -1,3 +1,5 @@
+//! What operators take on an accelerator that is not here.
+
 use millstream_graph::OperatorKind;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -40,7 +42,8 @@ pub enum AcceleratorCostModel {
 pub struct MeasuredOperators {
     /// The model.
     pub model: ProcessorModel,
-    /// Types of operators that ran, alone or as the main one of several. The accelerator is taken to run all operators of these types.
+    /// Types of operators that ran, alone or as the main one of several. The accelerator is taken to run all operators
+    /// of these types.
     pub main: Vec<String>,
     /// Types that only ran within others, and take no time of their own.
     pub within: Vec<String>,
@@ -79,7 +82,7 @@ impl AcceleratorCosts {
         }
         match &self.model {
             AcceleratorCostModel::Terms(model) => {
-                Some(model.coefficients().seconds(&basis_amounts(operator, 0, u64::MAX / 4), operator))
+                Some(model.coefficients().seconds(&basis_amounts(operator, 0, None), operator))
             }
             AcceleratorCostModel::ProcessingElements(model) => {
                 let size = convolution_size(operator)?;
@@ -88,7 +91,7 @@ impl AcceleratorCosts {
             }
             AcceleratorCostModel::Granularity(lines) => {
                 convolution_size(operator)?;
-                let times = lines.iter().map(|own| own.line.at(operator.work.macs as f64));
+                let times = lines.iter().map(|fitted| fitted.line.at(operator.work.macs as f64));
                 times.min_by(f64::total_cmp)
             }
             AcceleratorCostModel::Measured(measured) => measured.seconds(operator),

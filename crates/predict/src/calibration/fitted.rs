@@ -20,12 +20,12 @@ pub(super) struct Row<'a> {
 /// What a whole network amounts to.
 pub(super) fn amounts(operators: &[OperatorRecord]) -> Vec<f64> {
     let names = amount_names();
-    let places = AMOUNTS.map(|amount| names.iter().position(|name| *name == amount));
+    let positions = AMOUNTS.map(|amount| names.iter().position(|name| *name == amount));
     let mut sums = vec![0.0; AMOUNTS.len()];
     for operator in operators {
-        let own = basis_amounts(operator, 0, u64::MAX / 4);
-        for (sum, place) in sums.iter_mut().zip(places) {
-            *sum += place.map_or(0.0, |place| own[place]);
+        let amounts = basis_amounts(operator, 0, None);
+        for (sum, position) in sums.iter_mut().zip(positions) {
+            *sum += position.map_or(0.0, |position| amounts[position]);
         }
     }
     sums

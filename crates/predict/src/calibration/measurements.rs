@@ -1,3 +1,5 @@
+//! Published measurements of a board, as files keep them.
+
 use millstream_board::{Document, DocumentError, ProcessorClass, read_document};
 use millstream_graph::Family;
 use schemars::JsonSchema;
@@ -12,7 +14,7 @@ pub const MEASUREMENTS_FORMAT: &str = "millstream-measurements";
 /// The `version` of such files that is read.
 pub const MEASUREMENTS_VERSION: u32 = 1;
 
-/// What others have measured or stated of a board that is not here.
+/// What others have measured or stated of a board that one does not have.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Measurements {
@@ -54,7 +56,7 @@ pub struct Throughput {
     pub source: String,
 }
 
-/// Coefficients that somebody published, or that are assumed because nobody did.
+/// Coefficients that were published, or that are assumed because none were.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Statement {
@@ -157,18 +159,18 @@ impl Document for Measurements {
     fn validate(&self) -> Result<(), DocumentError> {
         let invalid = |field: String, detail: &str| Err(DocumentError::invalid::<Self>(field, detail));
         let is_positive = |value: f64| value.is_finite() && value > 0.0;
-        for (index, own) in self.throughputs.iter().enumerate() {
-            if !is_positive(own.frames_per_second) {
+        for (index, throughput) in self.throughputs.iter().enumerate() {
+            if !is_positive(throughput.frames_per_second) {
                 return invalid(format!("throughputs[{index}].frames_per_second"), "must be a positive number");
             }
-            if own.hertz == Some(0) {
+            if throughput.hertz == Some(0) {
                 return invalid(format!("throughputs[{index}].hertz"), "is 0, must be positive");
             }
         }
 
-        for (index, own) in self.stated.iter().enumerate() {
+        for (index, stated) in self.stated.iter().enumerate() {
             let field = format!("stated[{index}].costs");
-            match &own.costs {
+            match &stated.costs {
                 StatedCosts::Like { slowness, .. } if !is_positive(*slowness) => {
                     return invalid(format!("{field}.like.slowness"), "must be a positive number");
                 }
@@ -186,14 +188,14 @@ impl Document for Measurements {
             }
         }
 
-        for (index, own) in self.powers.iter().enumerate() {
-            if !is_positive(own.active_watts) {
+        for (index, power) in self.powers.iter().enumerate() {
+            if !is_positive(power.active_watts) {
                 return invalid(format!("powers[{index}].active_watts"), "must be a positive number");
             }
         }
-        for (index, own) in self.transfers.iter().enumerate() {
-            let has_latency = own.latency_seconds.is_finite() && own.latency_seconds >= 0.0;
-            if !(is_positive(own.bytes_per_second) && has_latency) {
+        for (index, transfer) in self.transfers.iter().enumerate() {
+            let has_latency = transfer.latency_seconds.is_finite() && transfer.latency_seconds >= 0.0;
+            if !(is_positive(transfer.bytes_per_second) && has_latency) {
                 return invalid(format!("transfers[{index}]"), "must have a bandwidth above 0 and a latency from 0");
             }
         }

@@ -1,4 +1,4 @@
-//! Cost models of boards that are not here, from what others published.
+//! Cost models of boards that one does not have, from what others published.
 
 mod accelerators;
 mod factors;
@@ -70,15 +70,17 @@ pub struct CalibrationRow {
 
 /// Cost models from published measurements:
 ///
-/// 1. Times of whole networks on a cluster are taken apart into four amounts of work (multiply-accumulates, those of 1x1 kernels in
-///    addition, weight bytes, output bytes), each with a part that the cores share and one that they do not: non-negative least squares on
-///    relative errors. Without two numbers of cores, everything is shared.
-/// 2. A network that was measured gets a factor per number of cores, so that it takes what was measured: its [`CoreScaling`] over the sum
-///    of what the models say. Where threads were seen to gain more than linearly, only the measurement on the most cores is met.
-/// 3. What nobody measured is as stated.
+/// 1. Times of whole networks on a cluster are taken apart into four amounts of work (multiply-accumulates, those of
+///    1x1 kernels in addition, weight bytes, output bytes), each with a part that the cores share and one that they do
+///    not: non-negative least squares on relative errors. Without two numbers of cores, everything is shared.
+/// 2. A network that was measured gets a factor per number of cores, so that it takes what was measured: its
+///    [`CoreScaling`] over the sum of what the models say. Where threads were seen to gain more than linearly, only the
+///    measurement on the most cores is met.
+/// 3. What was not measured is as stated.
 ///
 /// # Errors
-/// [`PredictError::Document`] if measurements name networks or processors that are not there, or leave a cluster without any.
+/// [`PredictError::Document`] if measurements name networks or processors that are not there, or leave a cluster
+/// without any.
 pub fn calibrate(
     board: &Board,
     measurements: &Measurements,
@@ -86,7 +88,7 @@ pub fn calibrate(
     provenance: Provenance,
 ) -> Result<Calibration, PredictError> {
     let records: BTreeMap<&str, Vec<OperatorRecord>> =
-        networks.iter().map(|own| (own.name, records(own.graph, own.chain).concat())).collect();
+        networks.iter().map(|network| (network.name, records(network.graph, network.chain).concat())).collect();
     let rows = rows(board, measurements, &records)?;
     let mut models = CostModels {
         format: COST_FORMAT.to_owned(),
@@ -104,21 +106,21 @@ pub fn calibrate(
     };
 
     for cluster in board.clusters() {
-        let own: Vec<&Row<'_>> = rows.iter().filter(|row| row.label == cluster.label).collect();
+        let cluster_rows: Vec<&Row<'_>> = rows.iter().filter(|row| row.label == cluster.label).collect();
         for count in 1..=cluster.cores.len() {
             let class = cluster.class(count);
-            models.processors.push(cluster_model(class, &own, measurements)?);
+            models.processors.push(cluster_model(class, &cluster_rows, measurements)?);
         }
     }
 
     resolve_likenesses(board, measurements, &mut models)?;
     for accelerator in board.accelerators() {
-        let own: Vec<&Row<'_>> = rows.iter().filter(|row| row.label == accelerator.label).collect();
+        let accelerator_rows: Vec<&Row<'_>> = rows.iter().filter(|row| row.label == accelerator.label).collect();
         let stated = measurements.stated.iter().find(|stated| stated.label == accelerator.label);
         let model = match stated.and_then(|stated| AcceleratorCostModel::of(&stated.costs)) {
             Some(model) => model,
-            None if own.is_empty() => return Err(nothing_known(&accelerator.label)),
-            None => AcceleratorCostModel::Terms(FamilyModel::stated(None, Fitted::to(&own).terms(1))),
+            None if accelerator_rows.is_empty() => return Err(nothing_known(&accelerator.label)),
+            None => AcceleratorCostModel::Terms(FamilyModel::stated(None, Fitted::to(&accelerator_rows).terms(1))),
         };
         let unsupported = measurements.unsupported.iter().filter(|entry| entry.label == accelerator.label);
         let unsupported = unsupported.flat_map(|entry| entry.op_types.iter().cloned()).collect();
@@ -157,23 +159,23 @@ fn rows<'a>(
     records: &BTreeMap<&str, Vec<OperatorRecord>>,
 ) -> Result<Vec<Row<'a>>, PredictError> {
     let classes: Vec<ProcessorClass> = board.processor_classes().collect();
-    let row = |(index, own): (usize, &'a Throughput)| {
+    let row = |(index, throughput): (usize, &'a Throughput)| {
         let invalid = |field: &str, detail: String| invalid(format!("throughputs[{index}].{field}"), detail);
-        let unknown = || invalid("model", format!("is '{}', which is no network of the zoo", own.model));
-        let operators = records.get(own.model.as_str()).ok_or_else(unknown)?;
-        if !classes.contains(&own.processor) {
+        let unknown = || invalid("model", format!("is '{}', which is no network of the zoo", throughput.model));
+        let operators = records.get(throughput.model.as_str()).ok_or_else(unknown)?;
+        if !classes.contains(&throughput.processor) {
             return Err(invalid(
                 "processor",
-                format!("is {}, which board '{}' does not have", own.processor, board.name()),
+                format!("is {}, which board '{}' does not have", throughput.processor, board.name()),
             ));
         }
-        let clock = clock(board, &own.processor.cluster);
-        let slower = own.hertz.zip(clock).map_or(1.0, |(measured, here)| measured as f64 / here as f64);
+        let clock = clock(board, &throughput.processor.cluster);
+        let slower = throughput.hertz.zip(clock).map_or(1.0, |(measured, here)| measured as f64 / here as f64);
         Ok(Row {
-            model: &own.model,
-            label: &own.processor.cluster,
-            cores: own.processor.count,
-            seconds: slower / own.frames_per_second,
+            model: &throughput.model,
+            label: &throughput.processor.cluster,
+            cores: throughput.processor.count,
+            seconds: slower / throughput.frames_per_second,
             amounts: amounts(operators),
         })
     };
@@ -188,7 +190,8 @@ fn clock(board: &Board, label: &str) -> Option<u64> {
     }
 }
 
-/// The model of some cores of a cluster. Clusters that are like another one get theirs later, and an empty one until then.
+/// The model of some cores of a cluster. Clusters that are like another one get theirs later, and an empty one until
+/// then.
 fn cluster_model(
     class: ProcessorClass,
     rows: &[&Row<'_>],
@@ -202,7 +205,8 @@ fn cluster_model(
                 let term = |term: &ModelTerm| ModelTerm { seconds: term.seconds / cores as f64, ..term.clone() };
                 FamilyModel::stated(family.family, family.terms.iter().map(term).collect())
             };
-            let (pooled, families): (Vec<_>, Vec<_>) = families.iter().map(of).partition(|own| own.family.is_none());
+            let (pooled, families): (Vec<_>, Vec<_>) =
+                families.iter().map(of).partition(|model| model.family.is_none());
             let pooled = pooled.into_iter().next().ok_or_else(|| nothing_known(&class.cluster))?;
             Ok(ProcessorModel::stated(class, families, pooled))
         }
@@ -232,8 +236,8 @@ fn resolve_likenesses(board: &Board, measurements: &Measurements, models: &mut C
                 FamilyModel { terms: model.terms.iter().map(term).collect(), ..model.clone() }
             };
             let (families, pooled) = (source.families.iter().map(slower).collect(), slower(&source.pooled));
-            let own = own_cluster.class(count);
-            if let Some(model) = models.processors.iter_mut().find(|model| model.processor == own) {
+            let class = own_cluster.class(count);
+            if let Some(model) = models.processors.iter_mut().find(|model| model.processor == class) {
                 (model.families, model.pooled) = (families, pooled);
             }
         }
@@ -248,9 +252,9 @@ fn factors(board: &Board, rows: &[Row<'_>], networks: &[MeasuredNetwork<'_>]) ->
         let of_label: Vec<&Row<'_>> = rows.iter().filter(|row| row.label == class.cluster).collect();
         let fitted = Fitted::to(&of_label);
         for network in networks {
-            let own: Vec<&&Row<'_>> = of_label.iter().filter(|row| row.model == network.name).collect();
-            let seconds: Vec<(usize, f64)> = own.iter().map(|row| (row.cores, row.seconds)).collect();
-            let (Some(scaling), Some(row)) = (CoreScaling::through(&seconds), own.first()) else { continue };
+            let network_rows: Vec<&&Row<'_>> = of_label.iter().filter(|row| row.model == network.name).collect();
+            let seconds: Vec<(usize, f64)> = network_rows.iter().map(|row| (row.cores, row.seconds)).collect();
+            let (Some(scaling), Some(row)) = (CoreScaling::through(&seconds), network_rows.first()) else { continue };
             let expected = fitted.seconds(&Row { cores: class.count, amounts: row.amounts.clone(), ..***row });
             found.push(NetworkFactor {
                 model: network.name.to_owned(),
@@ -276,19 +280,23 @@ fn transfer(stated: &StatedTransfer) -> ClusterTransfer {
     }
 }
 
-/// What clusters draw at work, as the mean over what was measured of all their cores; what the board file says goes first.
+/// What clusters draw at work, as the mean over what was measured of all their cores; what the board file says goes
+/// first.
 fn powers(board: &Board, measurements: &Measurements) -> Vec<ClusterPower> {
     let mut known = crate::power::fit_power(board, &[]);
     let labels = board.clusters().iter().map(|cluster| {
         let point = cluster.operating_points.iter().rev().find_map(|point| Some((point.volts?, point.hertz)));
         (&cluster.label, cluster.cores.len(), point)
     });
-    let accelerators = board.accelerators().iter().map(|own| (&own.label, 1, own.volts.zip(own.hertz)));
+    let accelerators = board
+        .accelerators()
+        .iter()
+        .map(|accelerator| (&accelerator.label, 1, accelerator.volts.zip(accelerator.hertz)));
     for (label, count, point) in labels.chain(accelerators) {
-        let own = measurements.powers.iter().filter(|power| power.processor.cluster == *label);
+        let powers = measurements.powers.iter().filter(|power| power.processor.cluster == *label);
         // A part of the cores is a part of the power.
         let watts: Vec<f64> =
-            own.map(|power| power.active_watts * count as f64 / power.processor.count as f64).collect();
+            powers.map(|power| power.active_watts * count as f64 / power.processor.count as f64).collect();
         let Some((volts, hertz)) = point.filter(|_| !watts.is_empty()) else { continue };
         if known.iter().any(|power| power.cluster == *label) {
             continue;

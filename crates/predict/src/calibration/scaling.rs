@@ -1,4 +1,7 @@
-/// Time of a whole network on a cluster by the number of cores: a part that more cores do not shorten, and one that they share.
+//! How the time of a network depends on the number of cores.
+
+/// Time of a whole network on a cluster by the number of cores: a part that more cores do not shorten, and one that
+/// they share.
 ///
 /// ```
 /// use millstream_predict::calibration::CoreScaling;
@@ -15,8 +18,9 @@ pub struct CoreScaling {
 }
 
 impl CoreScaling {
-    /// The line over 1 / cores through the times on the most cores and on the fewest. Where these say that threads gain more than
-    /// linearly, or there is only one of them, all of the time is shared and only the first one is met. `None` without any.
+    /// The line over 1 / cores through the times on the most cores and on the fewest. Where these say that threads gain
+    /// more than linearly, or there is only one of them, all of the time is shared and only the first one is met.
+    /// `None` without any.
     pub fn through(seconds: &[(usize, f64)]) -> Option<Self> {
         let &(most, short) = seconds.iter().max_by_key(|(cores, _)| *cores)?;
         let &(fewest, long) = seconds.iter().min_by_key(|(cores, _)| *cores)?;

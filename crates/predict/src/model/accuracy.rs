@@ -47,8 +47,8 @@ impl Accuracy {
     }
 }
 
-/// Predicts every observation from those of other networks. `fit` gets the observations to learn from and those to predict,
-/// and returns one prediction for each of the latter, if it can make any. `None` with fewer than two networks.
+/// Predicts every observation from those of other networks. `fit` gets the observations to learn from and those to
+/// predict, and returns one prediction for each of the latter, if it can make any. `None` with fewer than two networks.
 pub fn cross_validate<'a, 'b>(
     observations: &'b [TimedOperators<'a>],
     mut fit: impl FnMut(&[&'b TimedOperators<'a>], &[&'b TimedOperators<'a>]) -> Option<Vec<f64>>,
@@ -59,7 +59,7 @@ pub fn cross_validate<'a, 'b>(
         return None;
     }
     let fold_of = |observation: &TimedOperators<'_>| {
-        networks.iter().position(|network| *network == observation.network).map_or(0, |place| place % folds)
+        networks.iter().position(|network| *network == observation.network).map_or(0, |position| position % folds)
     };
     let mut predictions = vec![None; observations.len()];
     for fold in 0..folds {

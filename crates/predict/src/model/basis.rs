@@ -1,60 +1,78 @@
-//! What the default model counts of an operator. Every amount grows with the work, so that with coefficients that are not
-//! negative the predicted time does as well.
+//! What the default model counts of an operator. Every amount grows with the work, so that with coefficients that are
+//! not negative the predicted time does as well.
 
-use millstream_graph::{Convolution, Family};
+use millstream_graph::{Convolution, Family, FamilyWork};
 
 use crate::samples::OperatorRecord;
+
+/// What is counted, and how people and files call it.
+macro_rules! named_amounts {
+    ($($amount:ident = $name:literal,)+) => {
+        /// An amount: its position among all of them.
+        #[derive(Clone, Copy)]
+        enum Amount {
+            $($amount),+
+        }
+
+        /// Names of the amounts, for people and files.
+        pub(crate) const NAMES: [&str; COUNT] = [$($name),+];
+    };
+}
 
 /// Number of amounts.
 pub(crate) const COUNT: usize = 23;
 
-/// Names of the amounts, for people and files.
-pub(crate) const NAMES: [&str; COUNT] = [
-    "operators",
-    "macs",
-    "macs, filters in blocks of 8",
-    "macs, filters in blocks of 16",
-    "macs, filters in blocks of 32",
-    "macs, positions in blocks of 8",
-    "macs of one row",
-    "macs of 1x1 kernels",
-    "macs of larger kernels",
-    "macs of strided kernels",
-    "macs on images",
-    "patch elements",
-    "patch elements on images",
-    "output elements from images",
-    "weight bytes",
-    "weight bytes beyond the cache",
-    "input bytes",
-    "input bytes of strided kernels",
-    "output bytes",
-    "bytes beyond the cache",
-    "bytes of further inputs",
-    "macs of channels not in blocks of 8",
-    "bytes of channels not in blocks of 8",
-];
+named_amounts! {
+    Operators = "operators",
+    Macs = "macs",
+    MacsInFilterBlocksOf8 = "macs, filters in blocks of 8",
+    MacsInFilterBlocksOf16 = "macs, filters in blocks of 16",
+    MacsInFilterBlocksOf32 = "macs, filters in blocks of 32",
+    MacsInPositionBlocksOf8 = "macs, positions in blocks of 8",
+    MacsOfOneRow = "macs of one row",
+    MacsOfPointKernels = "macs of 1x1 kernels",
+    MacsOfLargerKernels = "macs of larger kernels",
+    MacsOfStridedKernels = "macs of strided kernels",
+    MacsOnImages = "macs on images",
+    PatchElements = "patch elements",
+    PatchElementsOnImages = "patch elements on images",
+    OutputElementsFromImages = "output elements from images",
+    WeightBytes = "weight bytes",
+    WeightBytesBeyondCache = "weight bytes beyond the cache",
+    InputBytes = "input bytes",
+    InputBytesOfStridedKernels = "input bytes of strided kernels",
+    OutputBytes = "output bytes",
+    BytesBeyondCache = "bytes beyond the cache",
+    BytesOfFurtherInputs = "bytes of further inputs",
+    MacsOfUnblockedChannels = "macs of channels not in blocks of 8",
+    BytesOfUnblockedChannels = "bytes of channels not in blocks of 8",
+}
 
 /// Inputs with fewer channels are images: kernels for them differ.
 const IMAGE_CHANNELS: usize = 8;
 
 /// The amounts of an operator that runs fused with others which read `further_bytes` more. `cache_bytes` is what the
-/// processor can keep at hand.
-pub(crate) fn amounts(operator: &OperatorRecord, further_bytes: u64, cache_bytes: u64) -> [f64; COUNT] {
+/// processor can keep at hand; without it, nothing is beyond the cache.
+pub(crate) fn amounts(operator: &OperatorRecord, further_bytes: u64, cache_bytes: Option<u64>) -> [f64; COUNT] {
     let work = &operator.work;
     let macs = work.macs as f64;
+    let beyond = |bytes: u64, caches: u64| {
+        cache_bytes.map_or(0, |cache| bytes.saturating_sub(cache.saturating_mul(caches))) as f64
+    };
     let mut amounts = [0.0; COUNT];
-    amounts[0] = 1.0;
-    amounts[1] = macs;
-    amounts[14] = work.weight_bytes as f64;
-    amounts[15] = work.weight_bytes.saturating_sub(cache_bytes) as f64;
-    amounts[16] = work.input_bytes as f64;
-    amounts[18] = work.output_bytes as f64;
-    amounts[19] = work.bytes().saturating_sub(cache_bytes.saturating_mul(2)) as f64;
-    amounts[20] = further_bytes as f64;
+
+    amounts[Amount::Operators as usize] = 1.0;
+    amounts[Amount::Macs as usize] = macs;
+    amounts[Amount::WeightBytes as usize] = work.weight_bytes as f64;
+    amounts[Amount::WeightBytesBeyondCache as usize] = beyond(work.weight_bytes, 1);
+    amounts[Amount::InputBytes as usize] = work.input_bytes as f64;
+    amounts[Amount::OutputBytes as usize] = work.output_bytes as f64;
+    amounts[Amount::BytesBeyondCache as usize] = beyond(work.bytes(), 2);
+    amounts[Amount::BytesOfFurtherInputs as usize] = further_bytes as f64;
     if !is_blocked(operator) {
-        amounts[21] = macs;
-        amounts[22] = if differs_by_type(operator.family()) { 0.0 } else { amount_by_type(operator) };
+        amounts[Amount::MacsOfUnblockedChannels as usize] = macs;
+        amounts[Amount::BytesOfUnblockedChannels as usize] =
+            if differs_by_type(operator.family()) { 0.0 } else { amount_by_type(operator) };
     }
 
     // With one row, all these would be the weights' bytes by other names.
@@ -64,13 +82,20 @@ pub(crate) fn amounts(operator: &OperatorRecord, further_bytes: u64, cache_bytes
         let (n, k, m) = (gemm.n as f64, gemm.k as f64, gemm.m as f64);
         let groups = operator.kind.convolution().map_or(1, |convolution| convolution.groups.max(1) as u64);
         let filters = gemm.m.div_ceil(groups) as f64;
-        for (slot, block) in [(2, 8.0), (3, 16.0), (4, 32.0)] {
-            amounts[slot] = n * k * (in_blocks(filters, block) * groups as f64);
+
+        let in_filter_blocks = [
+            (Amount::MacsInFilterBlocksOf8, 8.0),
+            (Amount::MacsInFilterBlocksOf16, 16.0),
+            (Amount::MacsInFilterBlocksOf32, 32.0),
+        ];
+        for (amount, block) in in_filter_blocks {
+            amounts[amount as usize] = n * k * (in_blocks(filters, block) * groups as f64);
         }
-        amounts[5] = in_blocks(n, 8.0) * k * m;
-        amounts[6] = n.sqrt() * k * m;
-        amounts[11] = n * k * groups as f64;
+        amounts[Amount::MacsInPositionBlocksOf8 as usize] = in_blocks(n, 8.0) * k * m;
+        amounts[Amount::MacsOfOneRow as usize] = n.sqrt() * k * m;
+        amounts[Amount::PatchElements as usize] = n * k * groups as f64;
     }
+
     if let Some(convolution) = operator.kind.convolution() {
         describe_convolution(convolution, operator, &mut amounts);
     }
@@ -82,31 +107,28 @@ fn in_blocks(count: f64, block: f64) -> f64 {
     (count / block).ceil() * block
 }
 
+/// The amounts that only convolutions have.
 fn describe_convolution(convolution: &Convolution, operator: &OperatorRecord, amounts: &mut [f64; COUNT]) {
     let macs = operator.work.macs as f64;
     let is_point = convolution.kernel.iter().all(|&size| size == 1);
-    amounts[if is_point { 7 } else { 8 }] = macs;
+    let by_kernel = if is_point { Amount::MacsOfPointKernels } else { Amount::MacsOfLargerKernels };
+    amounts[by_kernel as usize] = macs;
     if convolution.strides.iter().any(|&stride| stride > 1) {
-        amounts[9] = macs;
-        amounts[17] = operator.work.input_bytes as f64;
+        amounts[Amount::MacsOfStridedKernels as usize] = macs;
+        amounts[Amount::InputBytesOfStridedKernels as usize] = operator.work.input_bytes as f64;
     }
     if convolution.input_channels < IMAGE_CHANNELS {
-        amounts[10] = macs;
-        amounts[12] = amounts[11];
-        amounts[13] = operator.work.gemm.map_or(0.0, |gemm| gemm.n as f64 * gemm.m as f64);
+        amounts[Amount::MacsOnImages as usize] = macs;
+        amounts[Amount::PatchElementsOnImages as usize] = amounts[Amount::PatchElements as usize];
+        amounts[Amount::OutputElementsFromImages as usize] =
+            operator.work.gemm.map_or(0.0, |gemm| gemm.n as f64 * gemm.m as f64);
     }
 }
 
 /// Whether the channels fill vectors. Runtimes keep maps in blocks of channels and have slower kernels for the others.
 pub(crate) fn is_blocked(operator: &OperatorRecord) -> bool {
-    let is_product = matches!(
-        operator.family(),
-        Family::FullyConnected
-            | Family::MatrixMultiplication
-            | Family::QuantizedMatrixMultiplication
-            | Family::IntegerMatrixMultiplication
-    );
-    is_product || operator.input_channels.is_none_or(|channels| channels % 8 == 0)
+    operator.family().work() == FamilyWork::MatrixProduct
+        || operator.input_channels.is_none_or(|channels| channels % 8 == 0)
 }
 
 /// Whether operators of one family differ so much by type that each has its own time per byte.
@@ -148,7 +170,7 @@ mod tests {
             work,
             input_channels: Some(most),
         };
-        let amounts = amounts(&record, most, most);
+        let amounts = amounts(&record, most, Some(most));
         assert!(amounts.iter().all(|amount| amount.is_finite() && *amount >= 0.0), "{amounts:?}");
         assert!(amount_by_type(&record) > most as f64);
     }

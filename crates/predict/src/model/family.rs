@@ -49,8 +49,8 @@ pub struct TrainingRange {
 }
 
 /// Times of a family on one processor class: a sum of amounts that grow with the work (multiply-accumulates, also with
-/// dimensions rounded up to blocks; bytes, also beyond the cache), with coefficients fitted by non-negative least squares
-/// to relative errors. Predictions are positive and never fall as the work grows.
+/// dimensions rounded up to blocks; bytes, also beyond the cache), with coefficients fitted by non-negative least
+/// squares to relative errors. Predictions are positive and never fall as the work grows.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FamilyModel {
@@ -78,17 +78,18 @@ impl FamilyModel {
     }
 
     /// Fits the model; `None` without samples.
-    pub(crate) fn fit(family: Option<Family>, observations: &[&TimedOperators<'_>], cache_bytes: u64) -> Option<Self> {
-        let count = observations.len();
-        if count == 0 {
-            return None;
-        }
+    pub(crate) fn fit(
+        family: Option<Family>,
+        observations: &[&TimedOperators<'_>],
+        cache_bytes: Option<u64>,
+    ) -> Option<Self> {
+        let count = Some(observations.len()).filter(|&count| count > 0)?;
         let names_of = |observation: &TimedOperators<'_>| match family.is_none_or(basis::differs_by_type) {
             true => type_terms(observation.main),
             false => Vec::new(),
         };
         let types: BTreeSet<String> = observations.iter().flat_map(|observation| names_of(observation)).collect();
-        let place: BTreeMap<&str, usize> =
+        let column_of: BTreeMap<&str, usize> =
             types.iter().enumerate().map(|(index, name)| (name.as_str(), COUNT + index)).collect();
 
         let mut amounts = DMatrix::zeros(count, COUNT + types.len());
@@ -98,7 +99,7 @@ impl FamilyModel {
                 amounts[(row, column)] = amount;
             }
             for name in names_of(observation) {
-                if let Some(&column) = place.get(name.as_str()) {
+                if let Some(&column) = column_of.get(name.as_str()) {
                     amounts[(row, column)] = basis::amount_by_type(observation.main);
                 }
             }
@@ -106,8 +107,7 @@ impl FamilyModel {
 
         let seconds: Vec<f64> = observations.iter().map(|observation| observation.seconds).collect();
         let solution = robust_fit(&amounts, &seconds);
-        let names = NAMES.iter().map(|name| (*name).to_owned());
-        let names = names.chain(types.iter().cloned());
+        let names = NAMES.iter().map(|name| (*name).to_owned()).chain(types.iter().cloned());
         let active: Vec<(usize, String)> = names.enumerate().filter(|(column, _)| solution[*column] > 0.0).collect();
         let errors = standard_errors(&amounts, &seconds, &active);
         let terms = active

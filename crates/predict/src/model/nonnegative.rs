@@ -5,8 +5,8 @@ use nalgebra::{Cholesky, DMatrix, DVector};
 /// A coefficient enters the solution only if that improves the fit by more than rounding.
 const TOLERANCE: f64 = 1e-11;
 
-/// Minimises `|rows * x - targets|` over `x >= 0` by the active-set method of Lawson and Hanson on the normal equations.
-/// Columns are scaled to unit length first, so their units do not matter.
+/// Minimises `|rows * x - targets|` over `x >= 0` by the active-set method of Lawson and Hanson on the normal
+/// equations. Columns are scaled to unit length first, so their units do not matter.
 pub(crate) fn least_squares(rows: &DMatrix<f64>, targets: &DVector<f64>) -> DVector<f64> {
     let scales: Vec<f64> = rows.column_iter().map(|column| column.norm()).collect();
     let mut scaled = rows.clone();

@@ -39,13 +39,14 @@ impl<'a> TimedOperators<'a> {
     /// The operator samples of one network on a processor class.
     pub fn of_network(network: &'a NetworkProfile, processor: &ProcessorClass) -> Vec<Self> {
         let operators: Vec<&OperatorRecord> = network.operators().collect();
-        let own = network.operator_samples.iter().filter(|sample| sample.processor == *processor);
-        own.filter_map(|sample| {
-            let members: Vec<&OperatorRecord> =
-                sample.operators.iter().filter_map(|&index| operators.get(index).copied()).collect();
-            Self::of(&network.name, &members, sample.time.median_seconds)
-        })
-        .collect()
+        let class_samples = network.operator_samples.iter().filter(|sample| sample.processor == *processor);
+        class_samples
+            .filter_map(|sample| {
+                let members: Vec<&OperatorRecord> =
+                    sample.operators.iter().filter_map(|&index| operators.get(index).copied()).collect();
+                Self::of(&network.name, &members, sample.time.median_seconds)
+            })
+            .collect()
     }
 }
 

@@ -27,12 +27,30 @@ const ASSUMED_INTERVAL: f64 = 0.5;
 pub struct ProcessorModel {
     /// The processor class.
     pub processor: ProcessorClass,
-    /// What it can keep at hand: the largest cache that few cores share.
-    pub cache_bytes: u64,
+    /// What it can keep at hand: the largest cache that few cores share; `None` if nothing is said of caches, so that
+    /// no cost begins beyond one.
+    #[serde(with = "cache_limit")]
+    #[schemars(with = "u64", description = "What it can keep at hand: the largest cache that few cores share.")]
+    pub cache_bytes: Option<u64>,
     /// One model per family with enough samples.
     pub families: Vec<FamilyModel>,
     /// The model of everything.
     pub pooled: FamilyModel,
+}
+
+/// The limit in files, where no limit is a number that nothing exceeds.
+mod cache_limit {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    const NO_LIMIT: u64 = u64::MAX / 4;
+
+    pub(super) fn serialize<S: Serializer>(limit: &Option<u64>, serializer: S) -> Result<S::Ok, S::Error> {
+        limit.unwrap_or(NO_LIMIT).serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
+        Ok(Some(u64::deserialize(deserializer)?).filter(|&bytes| bytes < NO_LIMIT))
+    }
 }
 
 /// A predicted time.
@@ -47,7 +65,7 @@ pub struct PredictedTime {
 impl ProcessorModel {
     /// A model that is stated rather than fitted: of caches it knows nothing.
     pub(crate) fn stated(processor: ProcessorClass, families: Vec<FamilyModel>, pooled: FamilyModel) -> Self {
-        Self { processor, cache_bytes: u64::MAX / 4, families, pooled }
+        Self { processor, cache_bytes: None, families, pooled }
     }
 
     /// Fits all families to the samples of one processor class.
@@ -63,11 +81,12 @@ impl ProcessorModel {
         let predictions = Self::predict_unseen(processor, board, observations);
         if let Some(predictions) = predictions {
             let accuracy = |family: Option<Family>| {
-                let own = observations.iter().zip(&predictions);
-                let own =
-                    own.filter(|(observation, _)| family.is_none_or(|family| observation.main.family() == family));
+                let pairs = observations.iter().zip(&predictions);
+                let pairs =
+                    pairs.filter(|(observation, _)| family.is_none_or(|family| observation.main.family() == family));
                 Accuracy::of(
-                    &own.filter_map(|(observation, &predicted)| Some((predicted?, observation.seconds)))
+                    &pairs
+                        .filter_map(|(observation, &predicted)| Some((predicted?, observation.seconds)))
                         .collect::<Vec<_>>(),
                 )
             };
@@ -85,7 +104,7 @@ impl ProcessorModel {
         board: &Board,
         observations: &[TimedOperators<'_>],
     ) -> Option<Vec<Option<f64>>> {
-        let cache_bytes = cache_bytes(board, processor);
+        let cache_bytes = Some(cache_bytes(board, processor));
         cross_validate(observations, |learned, held_out| {
             let predictor = Self::fitted(processor, cache_bytes, learned)?.predictor();
             Some(held_out.iter().map(|observation| predictor.of(observation).seconds).collect())
@@ -108,15 +127,19 @@ impl ProcessorModel {
             return Err(too_few());
         }
         let observations: Vec<&TimedOperators<'_>> = observations.iter().collect();
-        Self::fitted(processor, cache_bytes(board, processor), &observations).ok_or_else(too_few)
+        Self::fitted(processor, Some(cache_bytes(board, processor)), &observations).ok_or_else(too_few)
     }
 
-    fn fitted(processor: &ProcessorClass, cache_bytes: u64, observations: &[&TimedOperators<'_>]) -> Option<Self> {
+    fn fitted(
+        processor: &ProcessorClass,
+        cache_bytes: Option<u64>,
+        observations: &[&TimedOperators<'_>],
+    ) -> Option<Self> {
         let families = Family::ALL.into_iter().filter_map(|family| {
-            let own: Vec<&TimedOperators<'_>> =
+            let of_family: Vec<&TimedOperators<'_>> =
                 observations.iter().filter(|observation| observation.main.family() == family).copied().collect();
-            let shapes: HashSet<_> = own.iter().map(|observation| shape(observation.main.work)).collect();
-            if shapes.len() < FEWEST_SHAPES { None } else { FamilyModel::fit(Some(family), &own, cache_bytes) }
+            let shapes: HashSet<_> = of_family.iter().map(|observation| shape(observation.main.work)).collect();
+            if shapes.len() < FEWEST_SHAPES { None } else { FamilyModel::fit(Some(family), &of_family, cache_bytes) }
         });
         Some(Self {
             processor: processor.clone(),
@@ -128,21 +151,30 @@ impl ProcessorModel {
 
     /// The model in the form that predicts fast.
     pub fn predictor(&self) -> Predictor {
-        let with_interval = |model: &FamilyModel| {
-            let interval = model.cross_validated.map_or(ASSUMED_INTERVAL, |accuracy| accuracy.interval);
-            (model.coefficients(), interval)
+        let of = |model: &FamilyModel| FamilyPredictor {
+            coefficients: model.coefficients(),
+            interval: model.cross_validated.map_or(ASSUMED_INTERVAL, |accuracy| accuracy.interval),
         };
-        let families = self.families.iter().filter_map(|model| Some((model.family?, with_interval(model))));
-        Predictor { cache_bytes: self.cache_bytes, families: families.collect(), pooled: with_interval(&self.pooled) }
+        let families = self.families.iter().filter_map(|model| Some((model.family?, of(model))));
+        Predictor { cache_bytes: self.cache_bytes, families: families.collect(), pooled: of(&self.pooled) }
     }
 }
 
 /// Predicts times on one processor class.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Predictor {
-    cache_bytes: u64,
-    families: BTreeMap<Family, (Coefficients, f64)>,
-    pooled: (Coefficients, f64),
+    cache_bytes: Option<u64>,
+    families: BTreeMap<Family, FamilyPredictor>,
+    /// For families without a model of their own.
+    pooled: FamilyPredictor,
+}
+
+/// Predicts times of one family.
+#[derive(Debug, Clone, PartialEq)]
+struct FamilyPredictor {
+    coefficients: Coefficients,
+    /// Nine in ten true times are within this, relative to the prediction.
+    interval: f64,
 }
 
 impl Predictor {
@@ -161,7 +193,7 @@ impl Predictor {
     }
 
     fn operator(&self, main: &OperatorRecord, further_bytes: u64) -> PredictedTime {
-        let (coefficients, interval) = self.families.get(&main.family()).unwrap_or(&self.pooled);
+        let FamilyPredictor { coefficients, interval } = self.families.get(&main.family()).unwrap_or(&self.pooled);
         let amounts = basis::amounts(main, further_bytes, self.cache_bytes);
         let seconds = coefficients.seconds(&amounts, main);
         PredictedTime { seconds, interval: *interval }

@@ -1,3 +1,5 @@
+//! The co-scheduling paper's times of accelerators (equations 2 to 9).
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -113,7 +115,8 @@ impl AcceleratorModel {
         AcceleratorLatency { computation_seconds, transfer_seconds, flush_seconds, invalidation_seconds, total_seconds }
     }
 
-    /// Fits the four lines to measured phases of whole convolutions; the paper weights errors as [`Weighting::Absolute`].
+    /// Fits the four lines to measured phases of whole convolutions; the paper weights errors as
+    /// [`Weighting::Absolute`].
     ///
     /// # Errors
     /// [`PredictError::TooFewSamples`] or [`PredictError::Degenerate`].
@@ -148,7 +151,8 @@ impl AcceleratorModel {
     }
 }
 
-/// Latency of a convolution on a CPU, per output element linear in the filter's size (co-scheduling, equations 10 and 11).
+/// Latency of a convolution on a CPU, per output element linear in the filter's size (co-scheduling, equations 10 and
+/// 11).
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CpuUnitModel {

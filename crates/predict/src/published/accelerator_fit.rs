@@ -38,35 +38,37 @@ pub struct FittedLine {
 }
 
 impl AcceleratorFit {
-    /// Fits equations 2, 4, 6 and 7 by least squares on relative errors, since noise grows with what is measured; the paper weights
-    /// absolute ones.
+    /// Fits equations 2, 4, 6 and 7 by least squares on relative errors, since noise grows with what is measured; the
+    /// paper weights absolute ones.
     ///
     /// # Errors
-    /// [`PredictError::Rows`] with too few convolutions or none of other sizes, or if more elements seem to take less time.
+    /// [`PredictError::Rows`] with too few convolutions or none of other sizes, or if more elements seem to take less
+    /// time.
     pub fn to(phases: &Phases, processing_elements: u64, buffering: Buffering) -> Result<Self, PredictError> {
-        let waves = |own: &AcceleratorSample| own.size.filters.div_ceil(processing_elements.max(1));
-        let sent = |own: &AcceleratorSample| {
-            (own.size.input + own.size.normalisation + own.size.filter * own.size.filters) as f64
+        let waves = |sample: &AcceleratorSample| sample.size.filters.div_ceil(processing_elements.max(1));
+        let sent = |sample: &AcceleratorSample| {
+            (sample.size.input + sample.size.normalisation + sample.size.filter * sample.size.filters) as f64
         };
-        let received = |own: &AcceleratorSample| (own.size.output * own.size.filters) as f64;
+        let received = |sample: &AcceleratorSample| (sample.size.output * sample.size.filters) as f64;
         let points = |point: &dyn Fn(&AcceleratorSample) -> (f64, f64)| -> Vec<(f64, f64)> {
             phases.samples.iter().map(point).collect()
         };
-        let unit = |own: &AcceleratorSample| {
-            own.latency.computation_seconds / (own.size.output as f64 * waves(own) as f64).max(1.0)
+        let unit = |sample: &AcceleratorSample| {
+            sample.latency.computation_seconds / (sample.size.output as f64 * waves(sample) as f64).max(1.0)
         };
 
-        let computation = FittedLine::to(2, "computation", &points(&|own| (own.size.filter as f64, unit(own))))?;
-        let moved = points(&|own| (sent(own) + received(own), own.latency.transfer_seconds));
+        let computation =
+            FittedLine::to(2, "computation", &points(&|sample| (sample.size.filter as f64, unit(sample))))?;
+        let moved = points(&|sample| (sent(sample) + received(sample), sample.latency.transfer_seconds));
         let mut lines = vec![computation, FittedLine::to(4, "transfer", &moved)?];
         if phases.coherence == Coherence::Software {
-            let flushed = points(&|own| (sent(own), own.latency.flush_seconds));
-            let invalidated = points(&|own| (received(own), own.latency.invalidation_seconds));
+            let flushed = points(&|sample| (sent(sample), sample.latency.flush_seconds));
+            let invalidated = points(&|sample| (received(sample), sample.latency.invalidation_seconds));
             lines.push(FittedLine::to(6, "flush", &flushed)?);
             lines.push(FittedLine::to(7, "invalidation", &invalidated)?);
         }
 
-        let line = |place: usize| lines.get(place).map_or(Line::new(0.0, 0.0), |own| own.line);
+        let line = |index: usize| lines.get(index).map_or(Line::new(0.0, 0.0), |fitted| fitted.line);
         let model = AcceleratorModel {
             computation: line(0),
             transfer: line(1),
@@ -77,11 +79,11 @@ impl AcceleratorFit {
             buffering,
         };
 
-        let total = |own: &AcceleratorSample| {
-            let seconds = own.latency.total_seconds;
+        let total = |sample: &AcceleratorSample| {
+            let seconds = sample.latency.total_seconds;
             seconds
                 .is_finite()
-                .then(|| (model.latency(&own.size, own.size.filters).total_seconds / seconds - 1.0).abs())
+                .then(|| (model.latency(&sample.size, sample.size.filters).total_seconds / seconds - 1.0).abs())
         };
         let errors: Option<Vec<f64>> = phases.samples.iter().map(total).collect();
         Ok(Self { model, lines, total_error: errors.map(|errors| mean(&errors)) })
@@ -110,8 +112,8 @@ impl FittedLine {
 
         let off = |line: Line, (x, y): (f64, f64)| (line.at(x) / y - 1.0).abs();
         let errors: Vec<f64> = points.iter().map(|&point| off(line, point)).collect();
-        let left_out = |(place, &point): (usize, &(f64, f64))| {
-            let (before, after) = (points.get(..place)?, points.get(place + 1..)?);
+        let left_out = |(index, &point): (usize, &(f64, f64))| {
+            let (before, after) = (points.get(..index)?, points.get(index + 1..)?);
             let (line, _) = through(phase, &[before, after].concat()).ok()?;
             Some(off(line, point))
         };

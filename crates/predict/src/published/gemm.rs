@@ -1,10 +1,12 @@
+//! Pipe-it's times of convolutions (equations 5 to 8).
+
 use millstream_graph::GemmShape;
 
 use crate::PredictError;
 use crate::regression::{Regression, Term};
 
-/// Time of a convolution on one core, linear in the dimensions of the matrix product that it amounts to and in all their
-/// products (Pipe-it, equation 5), by ordinary least squares. It may predict negative times for small layers.
+/// Time of a convolution on one core, linear in the dimensions of the matrix product that it amounts to and in all
+/// their products (Pipe-it, equation 5), by ordinary least squares. It may predict negative times for small layers.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GemmModel {
     coefficients: [f64; 8],
@@ -24,8 +26,8 @@ impl GemmModel {
     /// Fits the coefficients to measured times.
     ///
     /// # Errors
-    /// [`PredictError::TooFewSamples`] with fewer than eight samples, [`PredictError::Degenerate`] if their shapes do not vary in
-    /// all of N, K and M.
+    /// [`PredictError::TooFewSamples`] with fewer than eight samples, [`PredictError::Degenerate`] if their shapes do
+    /// not vary in all of N, K and M.
     pub fn fit(samples: &[(GemmShape, f64)]) -> Result<Self, PredictError> {
         let rows: Vec<Vec<f64>> = samples.iter().map(|(shape, _)| terms(shape).to_vec()).collect();
         let seconds: Vec<f64> = samples.iter().map(|&(_, seconds)| seconds).collect();
@@ -62,8 +64,8 @@ fn terms(shape: &GemmShape) -> [f64; 8] {
     [n, k, m, n * k, k * m, n * m, n * m * k, 1.0]
 }
 
-/// Time of a convolution on several cores of a cluster (Pipe-it, equations 6 to 8): the rows of the product are worked on
-/// in iterations of `tile_rows`, which are dealt out evenly.
+/// Time of a convolution on several cores of a cluster (Pipe-it, equations 6 to 8): the rows of the product are worked
+/// on in iterations of `tile_rows`, which are dealt out evenly.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MulticoreModel {
     /// Rows of the product that one iteration makes: the tile size.
@@ -90,8 +92,8 @@ pub struct MulticoreSample {
 }
 
 impl MulticoreModel {
-    /// Fits the three constants. Samples on one core belong to the fit: with a single other number of cores, nothing else
-    /// tells the first constant from the third.
+    /// Fits the three constants. Samples on one core belong to the fit: with a single other number of cores, nothing
+    /// else tells the first constant from the third.
     ///
     /// # Errors
     /// [`PredictError::TooFewSamples`] or [`PredictError::Degenerate`] if all samples have the same number of cores.
@@ -123,8 +125,8 @@ impl MulticoreModel {
         (single_core_seconds - self.alpha_1) / cores + self.alpha_2 * iterations / cores + self.alpha_3
     }
 
-    /// Predicted time when every core works on whole iterations: the core with the most of them is the last (equations 6
-    /// and 7).
+    /// Predicted time when every core works on whole iterations: the core with the most of them is the last (equations
+    /// 6 and 7).
     pub fn seconds_of_slowest(&self, n: u64, cores: u64, single_core_seconds: f64) -> f64 {
         let iterations = n.div_ceil(self.tile_rows.max(1)).max(1);
         let one = (single_core_seconds - self.alpha_1) / iterations as f64 + self.alpha_2;

@@ -1,3 +1,5 @@
+//! Times by thread granularity (Motamedi et al., TECS 2017, equations 8 to 13).
+
 use std::collections::BTreeMap;
 
 use crate::{Line, PredictError, Weighting};
@@ -11,8 +13,8 @@ impl Granularity {
     pub const ALL: [Self; 6] = [Self(1), Self(2), Self(4), Self(8), Self(16), Self(32)];
 }
 
-/// Time of a convolution by its multiply-accumulates: one line per granularity, at one clock frequency (thread granularity,
-/// equations 8 to 13).
+/// Time of a convolution by its multiply-accumulates: one line per granularity, at one clock frequency (thread
+/// granularity, equations 8 to 13).
 #[derive(Debug, Clone, PartialEq)]
 pub struct GranularityModel {
     hertz: f64,
@@ -39,7 +41,8 @@ impl GranularityModel {
     /// Fits a line per granularity to samples that were taken at one frequency.
     ///
     /// # Errors
-    /// [`PredictError::TooFewSamples`] or [`PredictError::Degenerate`] if a granularity has too few different convolutions.
+    /// [`PredictError::TooFewSamples`] or [`PredictError::Degenerate`] if a granularity has too few different
+    /// convolutions.
     pub fn fit(hertz: f64, samples: &[GranularitySample]) -> Result<Self, PredictError> {
         let mut points: BTreeMap<Granularity, Vec<(f64, f64)>> = BTreeMap::new();
         for sample in samples {

@@ -11,7 +11,7 @@ pub use accelerator::{
     AcceleratorLatency, AcceleratorModel, AcceleratorSample, Buffering, Coherence, ConvolutionSize, CpuUnitModel,
 };
 pub use accelerator_fit::{AcceleratorFit, FittedLine};
-pub use fully_connected::FullyConnectedModel;
+pub use fully_connected::{FullyConnectedModel, FullyConnectedSample};
 pub use gemm::{GemmModel, MulticoreModel, MulticoreSample};
 pub use granularity::{Granularity, GranularityModel, GranularitySample};
 pub use phases::Phases;

@@ -59,8 +59,8 @@ impl Phases {
     /// Reads a table with a header, fields divided by commas. Lines that begin with `#` are for people.
     ///
     /// # Errors
-    /// [`PredictError::Columns`] if one lacks or is not known, [`PredictError::Cell`] with line and column of what is no number, or
-    /// one that can't be, [`PredictError::Rows`] without any.
+    /// [`PredictError::Columns`] if one lacks or is not known, [`PredictError::Cell`] with line and column of what is
+    /// no number, or one that can't be, [`PredictError::Rows`] without any.
     pub fn from_csv(text: &str) -> Result<Self, PredictError> {
         check_blank_lines(text)?;
         let text = text.trim_start_matches('\u{feff}');
@@ -110,11 +110,11 @@ fn columns(header: &StringRecord) -> Result<HashMap<&str, usize>, PredictError> 
     let known: Vec<&str> = required.clone().chain(COHERENCE).chain([NORMALISATION, TOTAL, NAME]).collect();
     let refused = |detail: String| Err(PredictError::Columns { detail, known: known.join(", ") });
     let mut columns = HashMap::new();
-    for (place, column) in header.iter().enumerate() {
+    for (position, column) in header.iter().enumerate() {
         if !known.contains(&column) {
             return refused(format!("the column '{column}' is not known"));
         }
-        if columns.insert(column, place).is_some() {
+        if columns.insert(column, position).is_some() {
             return refused(format!("the column '{column}' is there twice"));
         }
     }
@@ -179,7 +179,7 @@ impl Row<'_> {
     }
 
     fn field(&self, column: &str) -> Result<&str, PredictError> {
-        let field = self.columns.get(column).and_then(|&place| self.record.get(place)).unwrap_or_default();
+        let field = self.columns.get(column).and_then(|&position| self.record.get(position)).unwrap_or_default();
         if field.is_empty() { Err(self.refused(column, "is empty".to_owned())) } else { Ok(field) }
     }
 

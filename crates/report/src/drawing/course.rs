@@ -55,10 +55,10 @@ impl Course {
     /// Adds the next frame's time.
     pub fn push(&mut self, seconds: f64) {
         let value = 1e3 * seconds;
-        let own = Part { frames: 1, least: value, most: value, sum: value };
+        let single = Part { frames: 1, least: value, most: value, sum: value };
         match self.parts.last_mut().filter(|part| part.frames < self.size) {
-            Some(part) => *part = part.with(own),
-            None => self.parts.push(own),
+            Some(part) => *part = part.with(single),
+            None => self.parts.push(single),
         }
         if self.parts.len() > MOST_PARTS {
             let pair = |pair: &[Part]| pair.iter().copied().reduce(Part::with);
@@ -73,8 +73,8 @@ impl Course {
     }
 }
 
-/// Draws how the times of frames went, with levels in seconds, such as the median: a level that is far above all of them is told in words.
-/// `None` for less than two frames.
+/// Draws how the times of frames went, with levels in seconds, such as the median: a level that is far above all of
+/// them is given in words. `None` for less than two frames.
 pub fn course_drawing(course: &Course, levels: &[(&str, f64)], caption: &str) -> Option<Drawing> {
     let parts = &course.parts;
     if parts.len() < 2 || parts.iter().any(|part| !part.sum.is_finite()) {
@@ -141,11 +141,12 @@ mod tests {
         assert!(course.parts.iter().all(|part| part.least == 1.0));
         assert!(course.parts.iter().all(|part| part.frames <= course.size));
         let drawn = course_drawing(&course, &[("p99", 0.002)], "times");
-        assert!(drawn.is_some_and(|own| own.svg.contains("p99")));
+        assert!(drawn.is_some_and(|drawing| drawing.svg.contains("p99")));
         assert_eq!(course_drawing(&Course::default(), &[], "nothing"), None);
     }
 
-    /// Frames of 1 and 3 ms in turn, up to an axis of 3.3 ms that is 164 high: the line of their means is at 2 ms with parts of two.
+    /// Frames of 1 and 3 ms in turn, up to an axis of 3.3 ms that is 164 high: the line of their means is at 2 ms with
+    /// parts of two.
     #[test]
     fn times_are_drawn_where_they_are_and_far_levels_are_told() {
         let mut course = Course::default();

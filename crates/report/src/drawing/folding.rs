@@ -54,9 +54,9 @@ fn readers(graph: &Graph, groups: &[Group]) -> Vec<Vec<usize>> {
     for &operator in graph.order() {
         let reader = group_of[operator.index()];
         for producer in graph.producers(operator) {
-            let own = group_of[producer.index()];
-            if own != reader && !readers[own].contains(&reader) {
-                readers[own].push(reader);
+            let group = group_of[producer.index()];
+            if group != reader && !readers[group].contains(&reader) {
+                readers[group].push(reader);
             }
         }
     }
@@ -108,9 +108,11 @@ fn runs(graph: &Graph, places: &[Place]) -> Vec<Group> {
     for operator in order {
         let mut producers = graph.producers(operator);
         let only = producers.next().filter(|_| producers.next().is_none());
-        let before = only.filter(|own| readers[own.index()] == 1 && places[own.index()] == places[operator.index()]);
-        let group =
-            before.and_then(|own| groups.get_mut(group_of[own.index()]).map(|group| (group_of[own.index()], group)));
+        let before = only
+            .filter(|previous| readers[previous.index()] == 1 && places[previous.index()] == places[operator.index()]);
+        let group = before.and_then(|previous| {
+            groups.get_mut(group_of[previous.index()]).map(|group| (group_of[previous.index()], group))
+        });
         group_of[operator.index()] = match group {
             Some((index, group)) => {
                 group.operators.push(operator);
@@ -152,8 +154,8 @@ fn folded_stage(mut stage: Vec<Group>, kept: usize) -> Vec<Group> {
     stage
 }
 
-/// Groups of one stage as one. They stand side by side in an order in which nothing depends on what is later, so nothing can come to depend
-/// on itself.
+/// Groups of one stage as one. They stand side by side in an order in which nothing depends on what is later, so
+/// nothing can come to depend on itself.
 fn one_of(groups: Vec<Group>) -> Option<Group> {
     let first = groups.first()?.place.clone();
     let is_one_place = groups.iter().all(|group| group.place == first);
@@ -183,10 +185,10 @@ mod tests {
     fn check(graph: &Graph, schedule: &Schedule) -> (Vec<Group>, Vec<Vec<usize>>) {
         let (groups, readers) = groups(graph, schedule);
         let mut all: Vec<usize> =
-            groups.iter().flat_map(|group| group.operators.iter().map(|own| own.index())).collect();
+            groups.iter().flat_map(|group| group.operators.iter().map(|operator| operator.index())).collect();
         all.sort_unstable();
         assert_eq!(all, (0..graph.operators().len()).collect::<Vec<_>>());
-        assert!(readers.iter().enumerate().all(|(own, readers)| readers.iter().all(|reader| *reader > own)));
+        assert!(readers.iter().enumerate().all(|(group, readers)| readers.iter().all(|reader| *reader > group)));
         assert!(groups.is_sorted_by_key(|group| group.place.stage));
         (groups, readers)
     }
@@ -197,7 +199,8 @@ mod tests {
         let alexnet = millstream_zoo::build("alexnet").unwrap();
         let (groups, readers) = check(alexnet.graph(), &halves(alexnet.graph(), 7));
         assert_eq!((groups.len(), readers), (2, vec![vec![1], vec![]]));
-        // A fire module of SqueezeNet has its squeeze, two expansions and what joins them, which goes on with the next squeeze.
+        // A fire module of SqueezeNet has its squeeze, two expansions and what joins them, which goes on with the next
+        // squeeze.
         let squeezenet = millstream_zoo::build("squeezenet").unwrap();
         let whole = halves(squeezenet.graph(), squeezenet.graph().operators().len());
         assert_eq!(check(squeezenet.graph(), &whole).0.len(), 1 + 8 * 3);

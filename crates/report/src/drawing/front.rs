@@ -13,9 +13,9 @@ const RIGHT: f64 = WIDTH - 20.0;
 const TOP: f64 = 26.0;
 const BOTTOM: f64 = HEIGHT - 42.0;
 
-/// Draws a front: latency to the right, frames per second upwards. What is best for something is marked and numbered, the row at the place
-/// `chosen` most of all, and a line shows the frames per second that no schedule passes by the costs, if it is near enough. `None` if
-/// there is nothing to draw.
+/// Draws a front: latency to the right, frames per second upwards. What is best for something is marked and numbered,
+/// the row at the place `chosen` most of all, and a line shows the frames per second that no schedule passes by the
+/// costs, if it is near enough. `None` if there is nothing to draw.
 pub fn front_drawing(rows: &[FrontRow], chosen: Option<usize>, least_period_seconds: f64) -> Option<Drawing> {
     let points: Vec<(f64, f64)> =
         rows.iter().map(|row| (1e3 * row.latency_seconds, 1.0 / row.period_seconds)).collect();
@@ -34,11 +34,11 @@ pub fn front_drawing(rows: &[FrontRow], chosen: Option<usize>, least_period_seco
             (axes(x, y))
             @if let Some(limit) = limit {
                 line class="limit" x1=(LEFT) x2=(RIGHT) y1=(place(y.at(limit))) y2=(place(y.at(limit))) {}
-                text class="level" x=(RIGHT) y=(place(y.at(limit) - 5.0)) text-anchor="end" { "no schedule is above, by these costs" }
+                text class="level" x=(RIGHT) y=(place(y.at(limit) - 5.0)) text-anchor="end" { "no schedule is above, by these costs and clocks" }
             }
             polyline class="front c0" points=(steps(&points, x, y)) {}
             @for (index, (own_x, own_y)) in points.iter().enumerate() {
-                @let number = marked.iter().position(|own| *own == index).map(|own| own + 1);
+                @let number = marked.iter().position(|row| *row == index).map(|place| place + 1);
                 (point((x.at(*own_x), y.at(*own_y)), number, &rows[index], chosen == Some(index)))
             }
         }
@@ -93,7 +93,7 @@ fn point((x, y): (f64, f64), number: Option<usize>, row: &FrontRow, is_chosen: b
 }
 
 fn in_words(row: &FrontRow) -> String {
-    let energy = row.joules_per_frame.map_or(String::new(), |own| format!(", {} J a frame", joules(own)));
+    let energy = row.joules_per_frame.map_or(String::new(), |energy| format!(", {} J a frame", joules(energy)));
     format!(
         "{}: {} frames/s, {} ms{energy}",
         row.configuration,

@@ -1,6 +1,6 @@
-//! Where the boxes of a drawing stand: in layers from top to bottom, as Sugiyama, Tagawa and Toda (1981) draw directed graphs. Each box is
-//! below those that it depends on; edges that pass by layers get a lane there; the order within the layers is that of the neighbours'
-//! positions; and positions are as close to the neighbours' as the widths allow.
+//! Where the boxes of a drawing stand: in layers from top to bottom, as Sugiyama, Tagawa and Toda (1981) draw directed
+//! graphs. Each box is below those that it depends on; edges that pass by layers get a lane there; the order within the
+//! layers is that of the neighbours' positions; and positions are as close to the neighbours' as the widths allow.
 
 /// How often the order of the layers is improved, downwards and upwards.
 const SWEEPS: usize = 8;
@@ -60,8 +60,9 @@ fn boxes(readers: &[Vec<usize>], width: f64) -> Vec<Item> {
     layers_of(readers).into_iter().map(item).collect()
 }
 
-/// The layer of each box: one below the lowest one that it depends on. What depends on at most one stands as low as its readers allow: long
-/// edges to there from above would be no fewer, and what only reads the network's inputs would all stand at the top.
+/// The layer of each box: one below the lowest one that it depends on. What depends on at most one stands as low as its
+/// readers allow: long edges to there from above would be no fewer, and what only reads the network's inputs would all
+/// stand at the top.
 pub(super) fn layers_of(readers: &[Vec<usize>]) -> Vec<usize> {
     let mut layer_of = vec![0; readers.len()];
     for (index, readers) in readers.iter().enumerate() {
@@ -78,7 +79,8 @@ pub(super) fn layers_of(readers: &[Vec<usize>]) -> Vec<usize> {
     layer_of
 }
 
-/// Adds lanes for edges that pass layers, of which those from one box share one, and returns what each edge goes through.
+/// Adds lanes for edges that pass layers, of which those from one box share one, and returns what each edge goes
+/// through.
 fn add_edges(items: &mut Vec<Item>, readers: &[Vec<usize>]) -> Vec<Vec<usize>> {
     let mut edges = Vec::new();
     for (index, readers) in readers.iter().enumerate() {
@@ -89,9 +91,9 @@ fn add_edges(items: &mut Vec<Item>, readers: &[Vec<usize>]) -> Vec<Vec<usize>> {
                 let layer = items[index].layer + lanes.len();
                 let before = lanes[lanes.len() - 1];
                 items.push(Item { layer, width: LANE, middle: 0.0, above: vec![before], below: Vec::new() });
-                let own = items.len() - 1;
-                items[before].below.push(own);
-                lanes.push(own);
+                let item = items.len() - 1;
+                items[before].below.push(item);
+                lanes.push(item);
             }
             let last = lanes[passed - 1];
             items[last].below.push(reader);
@@ -131,8 +133,8 @@ fn pack(layer: &[usize], items: &mut [Item]) {
     }
 }
 
-/// Moves a layer's items to where their neighbours are, as far as the order and the widths allow: the places with the least sum of
-/// squared distances, which pooling adjacent violators finds.
+/// Moves a layer's items to where their neighbours are, as far as the order and the widths allow: the places with the
+/// least sum of squared distances, which pooling adjacent violators finds.
 fn settle(layer: &[usize], items: &mut [Item]) {
     let mut offsets = Vec::new();
     let mut offset = 0.0;
@@ -187,7 +189,7 @@ mod tests {
     #[test]
     fn branches_stand_side_by_side_under_what_they_share() {
         let layout = check(&[vec![1, 2, 3], vec![4], vec![4], vec![4], vec![]]);
-        let layers: Vec<usize> = layout.boxes.iter().map(|own| own.0).collect();
+        let layers: Vec<usize> = layout.boxes.iter().map(|placed| placed.0).collect();
         assert_eq!((layers, layout.layers), (vec![0, 1, 1, 1, 2], 3));
         let middle = layout.width / 2.0;
         assert!((layout.boxes[0].1 - middle).abs() < 1e-6 && (layout.boxes[4].1 - middle).abs() < 1e-6, "{layout:?}");
@@ -208,7 +210,7 @@ mod tests {
     fn what_is_needed_late_stands_low() {
         // 0 -> 1 -> 2 -> 5, and 3 -> 4 -> 5 from another input.
         let layout = check(&[vec![1], vec![2], vec![5], vec![4], vec![5], vec![]]);
-        let layers: Vec<usize> = layout.boxes.iter().map(|own| own.0).collect();
+        let layers: Vec<usize> = layout.boxes.iter().map(|placed| placed.0).collect();
         assert_eq!(layers, [0, 1, 2, 1, 2, 3]);
     }
 

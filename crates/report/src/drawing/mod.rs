@@ -21,7 +21,8 @@ pub(crate) const COLOURS: usize = 8;
 /// A picture with what it shows in words.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Drawing {
-    /// The picture as an `svg` element. Its text is escaped, and its colours are those of a [`ReportPage`](crate::ReportPage).
+    /// The picture as an `svg` element. Its text is escaped, and its colours are those of a
+    /// [`ReportPage`](crate::ReportPage).
     pub svg: String,
     /// What it shows.
     pub caption: String,

@@ -21,10 +21,10 @@ const LINE: usize = 18;
 const MOST_TYPES: usize = 3;
 const MOST_NAMES: usize = 12;
 
-/// Draws a network from its inputs at the top to its outputs at the bottom, each stage in a colour of its own. Operators that follow each
-/// other without a branch are one box, and so are many that would stand side by side, and of a large network all but the first and the last of each
-/// stage. Replicas run the same
-/// operators; where they place them differently, the first one's places are shown.
+/// Draws a network from its inputs at the top to its outputs at the bottom, each stage in a colour of its own.
+/// Operators that follow each other without a branch are one box, and so are many that would stand side by side, and of
+/// a large network all but the first and the last of each stage. Replicas run the same operators; where they place them
+/// differently, the first one's places are shown.
 pub fn network_drawing(graph: &Graph, schedule: &Schedule) -> Drawing {
     let (groups, readers) = groups(graph, schedule);
     let layout = lay_out(&readers, BOX.0);
@@ -89,14 +89,14 @@ fn drawn_box(group: &Group, (layer, middle): (usize, f64), graph: &Graph) -> Mar
 }
 
 fn name<'a>(graph: &'a Graph, operator: Option<&millstream_graph::OperatorId>) -> &'a str {
-    operator.map_or("", |own| graph.operator(*own).name.as_str())
+    operator.map_or("", |id| graph.operator(*id).name.as_str())
 }
 
 /// Types of few operators, or how many there are.
 fn what(group: &Group, graph: &Graph) -> String {
     match group.operators.len() {
         count @ ..=MOST_TYPES => {
-            let types: Vec<&str> = group.operators.iter().map(|own| graph.operator(*own).op_type.as_str()).collect();
+            let types: Vec<&str> = group.operators.iter().map(|id| graph.operator(*id).op_type.as_str()).collect();
             let text = types.join(" ");
             if text.chars().count() <= LINE || count == 1 { text } else { format!("{count} operators") }
         }
@@ -114,11 +114,11 @@ fn detail(group: &Group, graph: &Graph) -> String {
 }
 
 fn in_full(group: &Group, graph: &Graph) -> String {
-    let names: Vec<&str> = group.operators.iter().take(MOST_NAMES).map(|own| name(graph, Some(own))).collect();
+    let names: Vec<&str> = group.operators.iter().take(MOST_NAMES).map(|id| name(graph, Some(id))).collect();
     let more = group.operators.len().saturating_sub(MOST_NAMES);
     let more =
         if more > 0 { format!(" and {more} more, to {}", name(graph, group.operators.last())) } else { String::new() };
-    let processor = group.place.processor.as_ref().map_or(String::new(), |own| format!(", {own}"));
+    let processor = group.place.processor.as_ref().map_or(String::new(), |processor| format!(", {processor}"));
     format!("stage {}{processor}: {}{more}", group.place.stage + 1, names.join(", "))
 }
 

@@ -11,7 +11,7 @@ use rand_distr::{Distribution, StandardNormal};
 
 use super::data::{LAYERS, MAPE, PLATFORMS, PROCESSING_ELEMENTS, Platform};
 use crate::paper::ReproduceError;
-use crate::{Claim, ClaimTolerance, Evidence, Kind, Section};
+use crate::{Claim, ClaimTolerance, Evidence, Kind, PaperItem, Section};
 
 /// Samples for each line, as in section III-D.
 const SAMPLES: usize = 32;
@@ -53,7 +53,8 @@ pub(super) fn section() -> Result<Section, ReproduceError> {
     }
 
     Ok(Section {
-        title: "Table 4: error of fitted models on the layers of table 3".to_owned(),
+        item: PaperItem::Table(4),
+        about: "error of fitted models on the layers of table 3".to_owned(),
         kind: Kind::Fitted,
         table,
         notes: vec![
@@ -99,24 +100,25 @@ pub(super) fn coefficients() -> Result<Section, ReproduceError> {
             ("CPU", fitted_cpu(platform, &mut random)?.unit, platform.cpu().unit),
         ];
         let mut worst: f64 = 0.0;
-        for (name, own, printed) in lines {
+        for (name, fitted, printed) in lines {
             let microseconds = |value: f64| format!("{:.6}", 1e6 * value);
             table.row([
                 platform.name.to_owned(),
                 name.to_owned(),
-                microseconds(own.slope),
+                microseconds(fitted.slope),
                 microseconds(printed.slope),
-                microseconds(own.intercept),
+                microseconds(fitted.intercept),
                 microseconds(printed.intercept),
             ]);
-            worst = f64::max(worst, (own.slope / printed.slope - 1.0).abs());
+            worst = f64::max(worst, (fitted.slope / printed.slope - 1.0).abs());
         }
         let what = format!("largest difference of a fitted alpha, {}", platform.name);
         claims.push(recovered(what, worst, MOST_SLOPE_DIFFERENCE));
     }
 
     Ok(Section {
-        title: "Table 2: coefficients, fitted to 32 samples of the paper's lines with 1 % noise".to_owned(),
+        item: PaperItem::Table(2),
+        about: "coefficients, fitted to 32 samples of the paper's lines with 1 % noise".to_owned(),
         kind: Kind::Fitted,
         table,
         notes: vec![
@@ -197,7 +199,7 @@ fn cpu_errors(platform: &Platform, random: &mut ChaCha8Rng) -> Result<[f64; 2], 
 /// Mean absolute percentage error over the layers of table 3 with 1x1 and with 3x3 kernels.
 fn errors(fitted_and_true: impl Fn(&ConvolutionSize) -> [f64; 2]) -> [f64; 2] {
     [1, 3].map(|kernel| {
-        let own: Vec<f64> = LAYERS
+        let errors: Vec<f64> = LAYERS
             .iter()
             .filter(|layer| layer.kernel == kernel)
             .map(|layer| {
@@ -205,6 +207,6 @@ fn errors(fitted_and_true: impl Fn(&ConvolutionSize) -> [f64; 2]) -> [f64; 2] {
                 (fitted / truth - 1.0).abs()
             })
             .collect();
-        own.iter().sum::<f64>() / own.len() as f64
+        errors.iter().sum::<f64>() / errors.len() as f64
     })
 }

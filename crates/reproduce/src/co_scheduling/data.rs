@@ -129,7 +129,8 @@ pub(super) const MAPE: [[[f64; 2]; 4]; 4] = [
     [[1.06, 0.13], [0.63, 0.11], [0.87, 0.19], [0.47, 0.68]],
 ];
 
-/// What a time by the models may be off: the largest error of table 4. A speedup may be off by twice as much, since it is a ratio of two.
+/// What a time by the models may be off: the largest error of table 4. A speedup may be off by twice as much, since it
+/// is a ratio of two.
 pub(super) const STATED_ERROR: f64 = 0.0106;
 
 /// Table 5, in percent: for every layer and platform, idle time with 2, 4 and 8 processing elements.

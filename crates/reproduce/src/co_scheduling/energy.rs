@@ -5,9 +5,10 @@ use millstream_report::{Align, BarChart, Table};
 use super::data::{LAYERS, PLATFORMS, PROCESSING_ELEMENTS};
 use crate::co_scheduling::outcome::Outcome;
 use crate::paper::ReproduceError;
-use crate::{Claim, Figure, Kind, Section};
+use crate::{Claim, Figure, Kind, PaperItem, Section};
 
-/// How much more power both draw than the CPU alone, and than the accelerator alone: at most, with 8 processing elements (section IV-C).
+/// How much more power both draw than the CPU alone, and than the accelerator alone: at most, with 8 processing
+/// elements (section IV-C).
 const MORE_POWER: [f64; 2] = [0.018, 0.013];
 /// Reduction of energy against the CPU alone and against the accelerator alone, over all platforms and versions.
 const REDUCTION: [[f64; 2]; 2] = [[0.480, 0.798], [0.149, 0.497]];
@@ -33,9 +34,9 @@ pub(super) fn section() -> Result<(Section, Figure), ReproduceError> {
             let more = MORE_POWER.map(|most| 1.0 + most * elements as f64 / 8.0);
             let over_cpu = more[0] * mean(&|outcome| outcome.both_seconds() / outcome.cpu_seconds);
             let over_accelerator = more[1] * mean(&|outcome| outcome.both_seconds() / outcome.accelerator_seconds);
-            let own = [1.0 - over_cpu, 1.0 - over_accelerator];
-            table.row([elements.to_string(), platform.name.to_owned(), percent(own[0]), percent(own[1])]);
-            reductions.iter_mut().zip(own).for_each(|(all, own)| all.push(own));
+            let reduced = [1.0 - over_cpu, 1.0 - over_accelerator];
+            table.row([elements.to_string(), platform.name.to_owned(), percent(reduced[0]), percent(reduced[1])]);
+            reductions.iter_mut().zip(reduced).for_each(|(all, reduction)| all.push(reduction));
             groups.push((format!("{} / {elements}", platform.name), vec![1.0, over_cpu / over_accelerator, over_cpu]));
         }
     }
@@ -57,7 +58,8 @@ pub(super) fn section() -> Result<(Section, Figure), ReproduceError> {
     let figure = Figure { file: "co-scheduling-figure-11.svg".to_owned(), svg: chart.to_svg()? };
 
     let section = Section {
-        title: "Figure 11: energy saved, means over the 14 layers".to_owned(),
+        item: PaperItem::Figure(11),
+        about: "energy saved, means over the 14 layers".to_owned(),
         kind: Kind::Computed,
         table,
         notes: vec![

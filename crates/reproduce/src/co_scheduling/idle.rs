@@ -4,7 +4,7 @@ use millstream_report::{Align, Table};
 
 use super::data::{IDLE, LAYERS, PLATFORMS, PROCESSING_ELEMENTS};
 use crate::co_scheduling::outcome::Outcome;
-use crate::{Claim, ClaimTolerance, Kind, Section};
+use crate::{Claim, ClaimTolerance, Kind, PaperItem, Section};
 
 /// The mean and the largest of table 5, as section IV-B prints them.
 const MEAN: f64 = 0.0161;
@@ -42,7 +42,8 @@ pub(super) fn section() -> Section {
     let largest = idle.iter().map(|(idle, _)| *idle).fold(0.0, f64::max);
     let accelerator_waits = idle.iter().filter(|(_, who)| *who == "acc.").count();
     Section {
-        title: "Table 5: part of the time that one side waits for the other".to_owned(),
+        item: PaperItem::Table(5),
+        about: "part of the time that one side waits for the other".to_owned(),
         kind: Kind::Computed,
         table,
         notes: vec!["Ours has who waits.".to_owned()],

@@ -12,7 +12,7 @@ use millstream_report::{Align, Table, milliseconds};
 
 use crate::co_scheduling::outcome::Outcome;
 use crate::paper::ReproduceError;
-use crate::{Kind, LeftOut, Reproduction, Section};
+use crate::{Kind, LeftOut, PaperItem, Reproduction, Section};
 use data::{LAYERS, PLATFORMS, PROCESSING_ELEMENTS};
 
 const LEFT_OUT: [LeftOut; 3] = [
@@ -75,7 +75,8 @@ fn layers() -> Section {
     }
 
     Section {
-        title: "Table 3: the layers, with our times for Ultra96 and 4 processing elements".to_owned(),
+        item: PaperItem::Table(3),
+        about: "the layers, with our times for Ultra96 and 4 processing elements".to_owned(),
         kind: Kind::Computed,
         table,
         notes: vec!["Split: channels on the accelerator + on the CPU by equations 12 and 13.".to_owned()],

@@ -5,7 +5,7 @@ use millstream_report::{Align, BarChart, Table, percent};
 use super::data::{LAYERS, PLATFORMS, PROCESSING_ELEMENTS, Platform, SPEEDUPS, STATED_ERROR, Speedups};
 use crate::co_scheduling::outcome::Outcome;
 use crate::paper::ReproduceError;
-use crate::{Claim, ClaimTolerance, Figure, Kind, Section};
+use crate::{Claim, ClaimTolerance, Figure, Kind, PaperItem, Section};
 
 /// Speedups on a platform, means over the layers.
 struct Means {
@@ -94,7 +94,8 @@ pub(super) fn section() -> Result<(Section, Figure), ReproduceError> {
     let figure = Figure { file: "co-scheduling-figure-10.svg".to_owned(), svg: chart.to_svg()? };
 
     let section = Section {
-        title: "Figure 10: speedups, means over the 14 layers".to_owned(),
+        item: PaperItem::Figure(10),
+        about: "speedups, means over the 14 layers".to_owned(),
         kind: Kind::Computed,
         table,
         notes: vec![format!(

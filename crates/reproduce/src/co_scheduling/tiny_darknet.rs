@@ -5,15 +5,15 @@ use millstream_report::{Align, Table};
 
 use super::data::{PLATFORMS, Platform, STATED_ERROR};
 use crate::co_scheduling::outcome::Outcome;
-use crate::{Claim, ClaimTolerance, Evidence, Kind, Section};
+use crate::{Claim, ClaimTolerance, Evidence, Kind, PaperItem, Section};
 
 /// The smallest version of the accelerator (section IV-D).
 const PROCESSING_ELEMENTS: u64 = 2;
 /// The paper does not name the platform; this one's coefficients give the printed times.
 const PLATFORM: &Platform = &PLATFORMS[2];
 
-/// A row of table 6: a convolution (map size, input channels, kernel, filters), or nothing that an accelerator does; and seconds on the
-/// CPU, on the accelerator, and on both.
+/// A row of table 6: a convolution (map size, input channels, kernel, filters), or nothing that an accelerator does;
+/// and seconds on the CPU, on the accelerator, and on both.
 struct Row {
     convolution: Option<[u64; 4]>,
     printed: [f64; 3],
@@ -141,7 +141,8 @@ pub(super) fn section() -> Section {
     table.row(cells);
 
     Section {
-        title: "Table 6: Tiny Darknet on CPU, accelerator and both".to_owned(),
+        item: PaperItem::Table(6),
+        about: "Tiny Darknet on CPU, accelerator and both".to_owned(),
         kind: Kind::Computed,
         claims: claims(convolutions),
         table,

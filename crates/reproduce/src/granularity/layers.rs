@@ -5,7 +5,7 @@ use millstream_predict::published::{Granularity, GranularityModel};
 use millstream_report::{Align, Table};
 
 use crate::paper::ReproduceError;
-use crate::{Claim, Kind, Section};
+use crate::{Claim, Kind, PaperItem, Section};
 
 /// A layer of table 1, and why the lines choose another granularity than the best as measured, where they do.
 struct Layer {
@@ -44,10 +44,10 @@ impl Layer {
     /// Multiply-accumulates of the layer of our network that has these channels, this kernel, and as many pixels.
     fn macs(&self, network: &Graph) -> Option<u64> {
         let is_this = |kind: &OperatorKind| match kind {
-            OperatorKind::Convolution(own) => {
-                own.input_channels == self.input_maps
-                    && own.output_channels == self.output_maps
-                    && own.kernel == [self.kernel; 2]
+            OperatorKind::Convolution(convolution) => {
+                convolution.input_channels == self.input_maps
+                    && convolution.output_channels == self.output_maps
+                    && convolution.kernel == [self.kernel; 2]
             }
             _ => false,
         };
@@ -96,7 +96,8 @@ pub(super) fn section(model: &GranularityModel) -> Result<Section, ReproduceErro
     }
 
     Ok(Section {
-        title: "Table 1: five layers of GoogLeNet and their granularity".to_owned(),
+        item: PaperItem::Table(1),
+        about: "five layers of GoogLeNet and their granularity".to_owned(),
         kind: Kind::Computed,
         table,
         notes: vec![

@@ -5,7 +5,7 @@ use millstream_predict::published::{Granularity, GranularityModel};
 use millstream_report::{Align, Table, percent};
 
 use crate::paper::ReproduceError;
-use crate::{Claim, ClaimTolerance, Kind, Section};
+use crate::{Claim, ClaimTolerance, Kind, PaperItem, Section};
 
 /// How much more power the proposed granularity draws (section 7.6.2, SqueezeNet).
 const MORE_POWER: f64 = 1.14;
@@ -114,7 +114,8 @@ fn nexus_5(model: &GranularityModel) -> Result<Section, ReproduceError> {
     }
 
     Ok(Section {
-        title: "Table 2: networks on Nexus 5 with the finest and the chosen granularity".to_owned(),
+        item: PaperItem::Table(2),
+        about: "networks on Nexus 5 with the finest and the chosen granularity".to_owned(),
         kind: Kind::Computed,
         table,
         notes: vec![
@@ -152,8 +153,8 @@ fn free_clock(model: &GranularityModel) -> Result<Section, ReproduceError> {
         }
     }
     Ok(Section {
-        title: "Table 3: speedups on Nexus 5 with a free clock, rows 10 to 12 of table 2 and 4 to 6 of table 3"
-            .to_owned(),
+        item: PaperItem::Table(3),
+        about: "speedups on Nexus 5 with a free clock, rows 10 to 12 of table 2 and 4 to 6 of table 3".to_owned(),
         kind: Kind::Computed,
         table,
         notes: Vec::new(),
@@ -191,7 +192,8 @@ fn energy(model: &GranularityModel) -> Result<Section, ReproduceError> {
     }
 
     Ok(Section {
-        title: "Table 5: energy of a frame with the finest and the chosen granularity".to_owned(),
+        item: PaperItem::Table(5),
+        about: "energy of a frame with the finest and the chosen granularity".to_owned(),
         kind: Kind::Computed,
         table,
         notes: vec![format!(

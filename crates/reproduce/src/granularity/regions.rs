@@ -5,7 +5,7 @@ use millstream_predict::published::{Granularity, GranularityModel};
 use millstream_report::{Align, Axis, Marks, Plot, Series, Table};
 
 use crate::paper::ReproduceError;
-use crate::{Claim, ClaimTolerance, Figure, Kind, Section};
+use crate::{Claim, ClaimTolerance, Figure, Kind, PaperItem, Section};
 
 /// Regions of figure 9 with an order of their own, and two of these orders, the slowest first (section 6.3).
 const REGIONS: usize = 7;
@@ -45,7 +45,8 @@ pub(super) fn section(model: &GranularityModel) -> Section {
     let start = |granularity: u32| model.seconds(Granularity(granularity), 0).unwrap_or(f64::NAN);
     let gain = start(1) / model.best(0).map_or(f64::NAN, |best| start(best.0));
     Section {
-        title: "Equations 8-13, figure 9: the best granularity by work, at 1497 MHz".to_owned(),
+        item: PaperItem::Other("Equations 8-13, figure 9"),
+        about: "the best granularity by work, at 1497 MHz".to_owned(),
         kind: Kind::Computed,
         table,
         notes: Vec::new(),
@@ -83,7 +84,8 @@ pub(super) fn frequencies(model: &GranularityModel) -> Section {
         claims.push(claim);
     }
     Section {
-        title: "Equation 14: scaling between frequencies".to_owned(),
+        item: PaperItem::Other("Equation 14"),
+        about: "scaling between frequencies".to_owned(),
         kind: Kind::Computed,
         table,
         notes: vec!["The paper expects such a scaling to be good enough for choosing, not to be exact.".to_owned()],

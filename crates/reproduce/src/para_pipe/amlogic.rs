@@ -5,7 +5,7 @@ use millstream_report::{Align, BarChart, Table};
 use super::trade_offs;
 use crate::paper::ReproduceError;
 use crate::para_pipe::choices::{ASSUMPTIONS, Case, Choices};
-use crate::{Figure, Kind, Section};
+use crate::{Figure, Kind, PaperItem, Section};
 
 /// Figure 10, with what the text says of single networks.
 pub(super) fn strategies(cases: &[Case]) -> Result<(Vec<Section>, Figure), ReproduceError> {
@@ -20,15 +20,15 @@ pub(super) fn strategies(cases: &[Case]) -> Result<(Vec<Section>, Figure), Repro
     ]);
 
     let mut groups = Vec::new();
-    for own in &all {
-        let rows = own.rows();
+    for choices in &all {
+        let rows = choices.rows();
         for (name, stages, measures) in &rows {
-            let mut cells = vec![own.network.name.to_owned(), (*name).to_owned(), stages.clone()];
+            let mut cells = vec![choices.network.name.to_owned(), (*name).to_owned(), stages.clone()];
             cells.extend(measures.iter().map(|value| format!("{value:.2}")));
             table.row(cells);
         }
         let bars = rows.iter().take(SERIES.len()).map(|(_, _, [_, _, efficiency])| *efficiency);
-        groups.push((own.network.name.to_owned(), bars.collect()));
+        groups.push((choices.network.name.to_owned(), bars.collect()));
     }
 
     let chart = BarChart {
@@ -40,7 +40,8 @@ pub(super) fn strategies(cases: &[Case]) -> Result<(Vec<Section>, Figure), Repro
     let figure = Figure { file: "para-pipe-figure-10.svg".to_owned(), svg: chart.to_svg()? };
 
     let section = Section {
-        title: "Figure 10: Para-Pipe's choices on Khadas VIM3".to_owned(),
+        item: PaperItem::Figure(10),
+        about: "Para-Pipe's choices on Khadas VIM3".to_owned(),
         kind: Kind::Calibrated,
         table,
         notes: vec![

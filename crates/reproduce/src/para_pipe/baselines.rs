@@ -1,8 +1,9 @@
-//! What Para-Pipe is compared with: one operator after the other with changes of processor, and the classic list schedulers.
+//! What Para-Pipe is compared with: one operator after the other with changes of processor, and the classic list
+//! schedulers.
 
 use std::collections::BTreeSet;
 
-use millstream_cost::{CostTable, ProcessorIndex};
+use millstream_cost::{ClassId, CostTable, Nanoseconds};
 use millstream_graph::Graph;
 use millstream_mapping::{
     Cpop, Heft, LayerSwitched, Mapper, MapperLimits, Mapping, MappingError, MappingProblem, ProcessorId,
@@ -17,7 +18,7 @@ use crate::paper::ReproduceError;
 pub(super) struct Whole<'a> {
     graph: &'a Graph,
     table: &'a CostTable,
-    processors: &'a [ProcessorIndex],
+    processors: &'a [ClassId],
     subgraph: Subgraph,
     problem: MappingProblem,
 }
@@ -31,11 +32,7 @@ pub(super) struct Baseline {
 }
 
 impl<'a> Whole<'a> {
-    pub(super) fn new(
-        graph: &'a Graph,
-        table: &'a CostTable,
-        processors: &'a [ProcessorIndex],
-    ) -> Result<Self, MappingError> {
+    pub(super) fn new(graph: &'a Graph, table: &'a CostTable, processors: &'a [ClassId]) -> Result<Self, MappingError> {
         let subgraph = joined(graph);
         let problem = MappingProblem::of_subgraph(graph, &subgraph, table, processors)?;
         Ok(Self { graph, table, processors, subgraph, problem })
@@ -50,8 +47,9 @@ impl<'a> Whole<'a> {
         Ok(Baseline { seconds, joules: self.joules(&faster, seconds)? })
     }
 
-    /// One node after the other, with changes of processor or on the best one alone, whichever is faster: the search takes what a node reads
-    /// to be where the node before it ran, which branches are not. A mapping's own makespan would let processors work at the same time.
+    /// One node after the other, with changes of processor or on the best one alone, whichever is faster: the search
+    /// takes what a node reads to be where the node before it ran, which branches are not. A mapping's own makespan
+    /// would let processors work at the same time.
     pub(super) fn layer_switched(&self) -> Result<Baseline, ReproduceError> {
         let limits = MapperLimits::default();
         let mappings = [LayerSwitched.map(&self.problem, &limits)?, SingleProcessor.map(&self.problem, &limits)?];
@@ -66,8 +64,8 @@ impl<'a> Whole<'a> {
     /// All nodes and all that crosses between processors, one thing after the other.
     fn in_turn(&self, mapping: &Mapping) -> f64 {
         let time = |node: TaskId| self.problem.time(node, mapping.processor_of(node));
-        let work: u64 = self.problem.nodes().filter_map(time).sum();
-        (work + self.transfers(mapping)) as f64 * 1e-9
+        let work: Nanoseconds = self.problem.nodes().filter_map(time).sum();
+        (work.0 + self.transfers(mapping)) as f64 * 1e-9
     }
 
     /// Nanoseconds of all values that cross between processors, each once to each processor that reads it.
@@ -90,7 +88,7 @@ impl<'a> Whole<'a> {
         sum
     }
 
-    fn class(&self, processor: ProcessorId) -> ProcessorIndex {
+    fn class(&self, processor: ProcessorId) -> ClassId {
         self.processors[processor.index()]
     }
 
@@ -130,7 +128,7 @@ mod tests {
         let (table, processors) = board(graph);
         let whole = Whole::new(graph, &table, &processors).unwrap();
         assert_eq!(whole.subgraph.operators().count(), graph.operators().len(), "every operator once");
-        let least = |node: TaskId| whole.problem.least_time(node) as f64 * 1e-9;
+        let least = |node: TaskId| whole.problem.least_time(node).0 as f64 * 1e-9;
         let work: f64 = whole.problem.nodes().map(least).sum();
         let [lists, switched] = [whole.lists().unwrap(), whole.layer_switched().unwrap()];
         assert!(switched.seconds >= work, "one after the other");

@@ -1,7 +1,8 @@
-//! The board with an NPU and two DSPs, with speeds that are assumed: the paper takes times from a simulator that it does not describe.
+//! The board with an NPU and two DSPs, with speeds that are assumed: the paper takes times from a simulator that it
+//! does not describe.
 
 use millstream_board::ProcessorClass;
-use millstream_cost::{CostTable, HandOver, Nanoseconds, PartCost, ProcessorIndex, TransferModel};
+use millstream_cost::{ClassId, CostTable, HandOver, Nanoseconds, PartCost, TransferModel};
 use millstream_graph::Graph;
 
 /// Why what depends on its speeds misses.
@@ -21,11 +22,11 @@ const LINK: TransferModel = TransferModel {
     blocks: None,
 };
 /// An NPU that can't do everything and two DSPs that can. The third class, both DSPs as one processor, runs nothing.
-pub(super) fn board(graph: &Graph) -> (CostTable, Vec<ProcessorIndex>) {
+pub(super) fn board(graph: &Graph) -> (CostTable, Vec<ClassId>) {
     let classes = [("N", 1), ("D", 1), ("D", 2)];
     let classes = classes.map(|(cluster, count)| ProcessorClass::new(cluster, count));
     let mut table = CostTable::new(graph.operators().len(), classes);
-    let processors: Vec<ProcessorIndex> = table.processors().collect();
+    let processors: Vec<ClassId> = table.class_ids().collect();
     for (place, (&processor, speed)) in processors.iter().zip([NPU, DSP]).enumerate() {
         let [overhead, macs_per_second, bytes_per_second] = speed;
         for id in graph.operator_ids() {
@@ -35,7 +36,7 @@ pub(super) fn board(graph: &Graph) -> (CostTable, Vec<ProcessorIndex>) {
             }
             let (macs, bytes) = (operator.work.macs as f64, operator.work.bytes() as f64);
             let seconds = overhead + macs / macs_per_second + bytes / bytes_per_second;
-            table.set_time(processor, id.index(), Nanoseconds::from_seconds(seconds));
+            table.set_time(processor, id, Nanoseconds::from_seconds(seconds));
         }
         for &other in &processors {
             table.set_transfer(processor, other, LINK);
@@ -50,11 +51,12 @@ pub(super) fn board(graph: &Graph) -> (CostTable, Vec<ProcessorIndex>) {
     (table, npu_and_dsps.to_vec())
 }
 
-/// Lets no processor gain anything from a part of an operator: Para-Pipe does not divide operators, which teams here do otherwise.
+/// Lets no processor gain anything from a part of an operator: Para-Pipe does not divide operators, which teams here do
+/// otherwise.
 pub(super) fn keep_whole(table: &mut CostTable) {
     let part = PartCost { fixed_fraction: 1.0, ..PartCost::default() };
-    for processor in table.processors() {
-        for operator in 0..table.operators() {
+    for processor in table.class_ids() {
+        for operator in table.operator_ids() {
             table.set_part(processor, operator, part);
         }
     }

@@ -1,10 +1,10 @@
 //! Para-Pipe's choices for a network on the Amlogic board, beside the baselines.
 
 use millstream_board::{Board, ProcessorClass};
-use millstream_cost::{CostTable, ProcessorIndex};
+use millstream_cost::{ClassId, CostTable};
 use millstream_graph::Graph;
 use millstream_partition::Chain;
-use millstream_pipeline::{ParaPipe, Plan, Problem, Search, Strategy, best_period};
+use millstream_pipeline::{ParaPipe, ParaPipeStrategy, Plan, Problem, Search, best_period};
 use millstream_predict::CostModels;
 
 use crate::paper::ReproduceError;
@@ -41,7 +41,11 @@ impl Case {
         Ok(Self { network, problem, graph: std::sync::Arc::clone(graph), table })
     }
 
-    pub(super) fn choose(&self, processors: Vec<ProcessorClass>, strategy: Strategy) -> Result<Plan, ReproduceError> {
+    pub(super) fn choose(
+        &self,
+        processors: Vec<ProcessorClass>,
+        strategy: ParaPipeStrategy,
+    ) -> Result<Plan, ReproduceError> {
         Ok(ParaPipe { processors, strategy }.search(&self.problem)?)
     }
 }
@@ -75,8 +79,8 @@ pub(super) struct Choices {
 
 impl Choices {
     pub(super) fn of(case: &Case) -> Result<Self, ReproduceError> {
-        let plans = Strategy::ALL.into_iter().map(|strategy| case.choose(processors().to_vec(), strategy));
-        let places: Vec<ProcessorIndex> = processors().iter().filter_map(|class| case.table.find(class)).collect();
+        let plans = ParaPipeStrategy::ALL.into_iter().map(|strategy| case.choose(processors().to_vec(), strategy));
+        let places: Vec<ClassId> = processors().iter().filter_map(|class| case.table.find(class)).collect();
         let whole = Whole::new(&case.graph, &case.table, &places)?;
         Ok(Self {
             network: case.network,
@@ -115,14 +119,14 @@ impl Choices {
 
     /// Name, stages, and latency, throughput and frames per joule over those of para-only.
     pub(super) fn rows(&self) -> Vec<(&'static str, String, [f64; 3])> {
-        let own = |&name: &&'static str| {
+        let row = |&name: &&'static str| {
             let measures = [self.latency(name), self.throughput(name), self.efficiency(name)];
             (name, self.plan(name).configuration(), measures)
         };
         let mut rows: Vec<_> = [("layer-switched", self.layer_switched), ("HEFT & CPOP", self.lists)]
             .map(|(name, baseline)| (name, "-".to_owned(), self.baseline(baseline)))
             .into();
-        rows.extend(NAMES.iter().map(own));
+        rows.extend(NAMES.iter().map(row));
         let para = self.plan("para-only");
         let exact = [
             self.exact.latency.seconds() / para.latency.seconds(),

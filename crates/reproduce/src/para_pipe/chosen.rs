@@ -1,10 +1,10 @@
 //! What Para-Pipe's strategies choose for a network.
 
 use millstream_board::{Board, ProcessorClass};
-use millstream_cost::ProcessorIndex;
+use millstream_cost::ClassId;
 use millstream_partition::{Chain, subgraphs};
 use millstream_pipeline::{
-    ParaPipe, PipelineError, Plan, Problem, Search, Strategy, best_period, para_pipe_points, pareto_front,
+    ParaPipe, ParaPipeStrategy, PipelineError, Plan, Problem, Search, best_period, para_pipe_points, pareto_front,
 };
 
 use crate::paper::ReproduceError;
@@ -35,7 +35,7 @@ impl Chosen {
         let model = millstream_zoo::build(network.model)?;
         let graph = model.graph();
         let chain = Chain::of(graph);
-        let (costs, places): (_, Vec<ProcessorIndex>) = board(graph);
+        let (costs, places): (_, Vec<ClassId>) = board(graph);
         let whole = Whole::new(graph, &costs, &places)?;
 
         let class = |cluster: &str| ProcessorClass::new(cluster, 1);
@@ -48,17 +48,17 @@ impl Chosen {
             other => other.map(Some),
         };
 
-        let Some(para) = choose(Strategy::ParaOnly)? else { return Ok(None) };
+        let Some(para) = choose(ParaPipeStrategy::ParaOnly)? else { return Ok(None) };
         let names = ["pipe-only", "para-only", "hybrid-L", "hybrid-T", "balanced"];
         let mut plans = Vec::new();
-        for (name, strategy) in names.into_iter().zip(Strategy::ALL) {
+        for (name, strategy) in names.into_iter().zip(ParaPipeStrategy::ALL) {
             plans.push((name, choose(strategy)?));
         }
         plans.push(("exact, throughput", Some(best_period(&problem)?)));
         plans.push(("exact, latency", pareto_front(&problem)?.into_iter().next()));
 
         let last = |block: &millstream_partition::Block| {
-            let place = |id| parts.iter().position(|part| part.operators().any(|own| own == id));
+            let place = |id| parts.iter().position(|part| part.operators().any(|operator| operator == id));
             block.operators.iter().filter_map(|&id| place(id)).max().map_or(0, |place| place + 1)
         };
         Ok(Some(Self {
@@ -98,7 +98,8 @@ impl Chosen {
         baselines.into_iter().chain(plans).collect()
     }
 
-    /// The subgraphs of each stage, as table II prints them. A stage that ends within a subgraph shares it with the next.
+    /// The subgraphs of each stage, as table II prints them. A stage that ends within a subgraph shares it with the
+    /// next.
     pub(super) fn allocation(&self, plan: &Plan) -> String {
         let number = |block: usize| self.subgraph_of.get(block).copied().unwrap_or(0);
         let stages = plan.stages.iter().map(|stage| {

@@ -1,15 +1,15 @@
 //! Figures 12 and 13: one frame on several processors of Khadas VIM3.
 
-use millstream_cost::ProcessorIndex;
-use millstream_mapping::{CoarseIlp, ExactMapper, Mapper, MapperLimits, STEPS_PER_SECOND, compose};
+use millstream_cost::ClassId;
+use millstream_mapping::{BoundedMapper, CoarseIlp, Mapper, MapperLimits, STEPS_PER_SECOND, compose};
 use millstream_partition::subgraphs;
-use millstream_pipeline::Strategy;
+use millstream_pipeline::ParaPipeStrategy;
 use millstream_report::{Align, BarChart, Table};
 
 use super::trade_offs::{POWER, TIMES};
 use crate::paper::ReproduceError;
 use crate::para_pipe::choices::{ASSUMPTIONS, Case, frames_per_joule, mean, processors};
-use crate::{Claim, Figure, Kind, Section};
+use crate::{Claim, Figure, Kind, PaperItem, Section};
 
 const CLUSTERS: &str = "both clusters";
 const STEPS: u64 = 20 * STEPS_PER_SECOND;
@@ -40,10 +40,10 @@ pub(super) fn together(cases: &[Case]) -> Result<(Section, Figure), ReproduceErr
     // Latencies and efficiencies of each set of processors, network by network.
     let mut means: [(Vec<f64>, Vec<f64>); 3] = Default::default();
     for case in cases {
-        let alone = case.choose(vec![big.clone()], Strategy::ParaOnly)?;
+        let alone = case.choose(vec![big.clone()], ParaPipeStrategy::ParaOnly)?;
         let mut bars = Vec::new();
         for (place, (name, processors)) in sets.iter().enumerate() {
-            let plan = case.choose(processors.clone(), Strategy::ParaOnly)?;
+            let plan = case.choose(processors.clone(), ParaPipeStrategy::ParaOnly)?;
             let latency = plan.latency.seconds() / alone.latency.seconds();
             let efficiency = frames_per_joule(&plan) / frames_per_joule(&alone);
             table.row([
@@ -68,7 +68,8 @@ pub(super) fn together(cases: &[Case]) -> Result<(Section, Figure), ReproduceErr
     let figure = Figure { file: "para-pipe-figure-12.svg".to_owned(), svg: chart.to_svg()? };
 
     let section = Section {
-        title: "Figure 12: one frame on several processors of Khadas VIM3".to_owned(),
+        item: PaperItem::Figure(12),
+        about: "one frame on several processors of Khadas VIM3".to_owned(),
         kind: Kind::Calibrated,
         table,
         notes: vec![ASSUMPTIONS.to_owned()],
@@ -77,7 +78,8 @@ pub(super) fn together(cases: &[Case]) -> Result<(Section, Figure), ReproduceErr
     Ok((section, figure))
 }
 
-/// Of each set of processors, by its name: latencies and efficiencies over those of the big cluster, network by network.
+/// Of each set of processors, by its name: latencies and efficiencies over those of the big cluster, network by
+/// network.
 fn claims(sets: [&str; 3], means: &[(Vec<f64>, Vec<f64>); 3]) -> Vec<Claim> {
     let what = "how much less latency both clusters have than the big one, mean";
     let mut claims = vec![Claim::number(what, 1.0 - mean(&means[0].0), LESS_LATENCY)];
@@ -104,13 +106,13 @@ pub(super) fn granularities(cases: &[Case]) -> Result<Section, ReproduceError> {
     for case in cases {
         let parts = subgraphs(&case.graph);
         for (name, set) in [(CLUSTERS, [&big, &small]), ("big cluster and GPU", [&big, &gpu])] {
-            let places: Option<Vec<ProcessorIndex>> = set.into_iter().map(|class| case.table.find(class)).collect();
+            let places: Option<Vec<ClassId>> = set.into_iter().map(|class| case.table.find(class)).collect();
             let Some(places) = places else { continue };
             let with = |mapper: &(dyn Mapper + Sync)| {
                 let limits = MapperLimits { steps: STEPS, gap: 0.01, ..MapperLimits::default() };
                 compose(&case.graph, &parts, &case.table, &places, mapper, &limits, threads)
             };
-            let [coarse, fine] = [with(&CoarseIlp)?.makespan.seconds(), with(&ExactMapper)?.makespan.seconds()];
+            let [coarse, fine] = [with(&CoarseIlp)?.makespan.seconds(), with(&BoundedMapper)?.makespan.seconds()];
             table.row([
                 case.network.name.to_owned(),
                 name.to_owned(),
@@ -125,7 +127,8 @@ pub(super) fn granularities(cases: &[Case]) -> Result<Section, ReproduceError> {
     }
 
     Ok(Section {
-        title: "Figure 13: fine and coarse mapping on Khadas VIM3".to_owned(),
+        item: PaperItem::Figure(13),
+        about: "fine and coarse mapping on Khadas VIM3".to_owned(),
         kind: Kind::Calibrated,
         table,
         notes: vec![

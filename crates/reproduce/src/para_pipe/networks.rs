@@ -8,7 +8,8 @@ pub(super) struct Network {
     pub(super) parallelism: usize,
     pub(super) operators: usize,
     pub(super) minutes: &'static str,
-    /// Whether ours was built so that it has these sizes: the paper does not describe its transformers operator by operator.
+    /// Whether ours was built so that it has these sizes: the paper does not describe its transformers operator by
+    /// operator.
     pub(super) is_made_to_size: bool,
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use millstream_cost::{CostTable, ProcessorIndex};
+use millstream_cost::{ClassId, CostTable};
 use millstream_graph::{Graph, Operator};
 use millstream_mapping::{
     CoarseIlp, Cpop, Heft, Mapper, MapperLimits, MappingError, STEPS_PER_SECOND, compose, map_network,
@@ -13,7 +13,7 @@ use millstream_report::{Align, Table, milliseconds, percent};
 use super::bst::board;
 use crate::paper::ReproduceError;
 use crate::para_pipe::networks::{NETWORKS, Network};
-use crate::{Claim, ClaimTolerance, Evidence, Kind, Section};
+use crate::{Claim, ClaimTolerance, Evidence, Kind, PaperItem, Section};
 
 const COUNTED: &str = "which operators the paper counts is not said; ours counts all but normalisations of batches";
 
@@ -81,7 +81,8 @@ pub(super) fn section() -> Result<Section, ReproduceError> {
         claims.extend(claims_of(network, operators, mapped.gap()));
     }
     Ok(Section {
-        title: "Table 3: mapping all subgraphs on an NPU and two DSPs".to_owned(),
+        item: PaperItem::Table(3),
+        about: "mapping all subgraphs on an NPU and two DSPs".to_owned(),
         kind: Kind::Assumed,
         table,
         notes: NOTES.map(str::to_owned).to_vec(),
@@ -94,7 +95,7 @@ fn solve(
     graph: &Graph,
     parts: &[Subgraph],
     costs: &CostTable,
-    processors: &[ProcessorIndex],
+    processors: &[ClassId],
     threads: usize,
 ) -> Result<millstream_mapping::NetworkMapping, MappingError> {
     let limits = MapperLimits { steps: PROOF_STEPS, ..MapperLimits::default() };
@@ -106,7 +107,8 @@ fn solve(
     map_network(graph, parts, costs, processors, &limits, threads)
 }
 
-/// The paper's solver ended with an optimum. The transformers are made to size, and their times assumed: nothing of theirs is the paper's.
+/// The paper's solver ended with an optimum. The transformers are made to size, and their times assumed: nothing of
+/// theirs is the paper's.
 fn claims_of(network: &Network, operators: usize, gap: f64) -> [Claim; 2] {
     let count = Claim::count(format!("operators of {}", network.name), operators, network.operators);
     let proven = format!("gap to the bound, {}", network.name);

@@ -9,7 +9,7 @@ use crate::paper::ReproduceError;
 use crate::para_pipe::choices::mean;
 use crate::para_pipe::chosen::Chosen;
 use crate::para_pipe::networks::NETWORKS;
-use crate::{Claim, ClaimTolerance, Figure, Kind, Section};
+use crate::{Claim, ClaimTolerance, Figure, Kind, PaperItem, Section};
 
 pub(super) fn strategies() -> Result<(Vec<Section>, Figure), ReproduceError> {
     let all: Vec<Chosen> = NETWORKS.iter().map(Chosen::of).filter_map(Result::transpose).collect::<Result<_, _>>()?;
@@ -22,24 +22,26 @@ pub(super) fn strategies() -> Result<(Vec<Section>, Figure), ReproduceError> {
     ]);
 
     let mut groups = Vec::new();
-    for own in &all {
+    for chosen in &all {
         let mut bars = Vec::new();
-        for (name, stages, measures) in own.rows() {
+        for (name, stages, measures) in chosen.rows() {
             let [latency, throughput] = measures.unwrap_or([f64::NAN; 2]);
             let text = |value: f64| if value.is_nan() { "-".to_owned() } else { format!("{value:.2}") };
-            table.row([own.network.name.to_owned(), name.to_owned(), stages, text(latency), text(throughput)]);
+            table.row([chosen.network.name.to_owned(), name.to_owned(), stages, text(latency), text(throughput)]);
             bars.push(if throughput.is_nan() { 0.0 } else { throughput });
         }
-        groups.push((own.network.name.to_owned(), bars));
+        groups.push((chosen.network.name.to_owned(), bars));
     }
 
-    let counts: Vec<String> = all.iter().map(|own| format!("{} {}", own.network.name, own.points)).collect();
+    let counts: Vec<String> = all.iter().map(|chosen| format!("{} {}", chosen.network.name, chosen.points)).collect();
     let title = "Throughput of Para-Pipe's choices over para-only, on an NPU and two DSPs";
-    let series = all.first().map_or(Vec::new(), |own| own.rows().iter().map(|(name, ..)| (*name).to_owned()).collect());
+    let series =
+        all.first().map_or(Vec::new(), |chosen| chosen.rows().iter().map(|(name, ..)| (*name).to_owned()).collect());
     let svg = BarChart { title, label: "throughput / para-only", series, groups }.to_svg()?;
 
     let section = Section {
-        title: "Figure 11: Para-Pipe's choices on an NPU and two DSPs".to_owned(),
+        item: PaperItem::Figure(11),
+        about: "Para-Pipe's choices on an NPU and two DSPs".to_owned(),
         kind: Kind::Assumed,
         table,
         notes: vec![
@@ -55,14 +57,14 @@ const REFUSES_LITTLE: &str = "which operators the paper's NPU refuses is not pri
 
 /// The numbers of sections VII-C and VII-D.
 fn claims(all: &[Chosen]) -> Vec<Claim> {
-    let of = |own: &Chosen, name: &str, measure: &dyn Fn(&Plan) -> f64| own.plan(name).map_or(f64::NAN, measure);
-    let throughput = |own: &Chosen, name: &str| of(own, name, &|plan| own.throughput(plan));
-    let latency = |own: &Chosen, name: &str| of(own, name, &|plan| own.latency(plan));
+    let of = |chosen: &Chosen, name: &str, measure: &dyn Fn(&Plan) -> f64| chosen.plan(name).map_or(f64::NAN, measure);
+    let throughput = |chosen: &Chosen, name: &str| of(chosen, name, &|plan| chosen.throughput(plan));
+    let latency = |chosen: &Chosen, name: &str| of(chosen, name, &|plan| chosen.latency(plan));
     let over_all = |measure: &dyn Fn(&Chosen) -> f64| mean(&all.iter().map(measure).collect::<Vec<_>>());
-    let gain = over_all(&|own| throughput(own, "hybrid-T") - 1.0);
-    let quick = over_all(&|own| latency(own, "hybrid-L"));
-    let better = over_all(&|own| 1.0 - own.para.latency.seconds() / own.lists);
-    let faster = all.iter().filter(|own| throughput(own, "pipe-only") > 1.0).count();
+    let gain = over_all(&|chosen| throughput(chosen, "hybrid-T") - 1.0);
+    let quick = over_all(&|chosen| latency(chosen, "hybrid-L"));
+    let better = over_all(&|chosen| 1.0 - chosen.para.latency.seconds() / chosen.lists);
+    let faster = all.iter().filter(|chosen| throughput(chosen, "pipe-only") > 1.0).count();
 
     let mut claims = vec![
         Claim::number("more throughput of hybrid-T than of para-only, mean", gain, 0.162).because(SIMULATED),
@@ -73,19 +75,19 @@ fn claims(all: &[Chosen]) -> Vec<Claim> {
             .because(REFUSES_LITTLE),
     ];
 
-    for own in all {
-        let what = |what: &str| format!("{what}, {}", own.network.name);
-        if own.network.model == "petr-like" {
+    for chosen in all {
+        let what = |what: &str| format!("{what}, {}", chosen.network.name);
+        if chosen.network.model == "petr-like" {
             claims.push(
-                Claim::number(what("latency of pipe-only over para-only"), latency(own, "pipe-only"), 5.7)
+                Claim::number(what("latency of pipe-only over para-only"), latency(chosen, "pipe-only"), 5.7)
                     .because(REFUSES_LITTLE),
             );
             claims.push(
-                Claim::number(what("throughput of pipe-only over para-only"), throughput(own, "pipe-only"), 0.314)
+                Claim::number(what("throughput of pipe-only over para-only"), throughput(chosen, "pipe-only"), 0.314)
                     .because(REFUSES_LITTLE),
             );
-        } else if own.network.model == "bevformer-like" {
-            let stages = own.plan("pipe-only").map_or("infeasible".to_owned(), Plan::configuration);
+        } else if chosen.network.model == "bevformer-like" {
+            let stages = chosen.plan("pipe-only").map_or("infeasible".to_owned(), Plan::configuration);
             claims.push(Claim::choice(what("pipe-only"), stages, "infeasible").because(REFUSES_LITTLE));
         }
     }

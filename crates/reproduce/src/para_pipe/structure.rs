@@ -5,7 +5,7 @@ use millstream_report::{Align, Table};
 
 use crate::paper::ReproduceError;
 use crate::para_pipe::networks::NETWORKS;
-use crate::{Claim, Evidence, Kind, Section};
+use crate::{Claim, Evidence, Kind, PaperItem, Section};
 
 pub(super) fn section() -> Result<Section, ReproduceError> {
     let mut table = Table::new([
@@ -39,7 +39,8 @@ pub(super) fn section() -> Result<Section, ReproduceError> {
     }
 
     Ok(Section {
-        title: "Table 1: subgraphs and maximum parallelism".to_owned(),
+        item: PaperItem::Table(1),
+        about: "subgraphs and maximum parallelism".to_owned(),
         kind: Kind::Counted,
         table,
         notes: vec!["The transformer networks are ours, made in the sizes that the paper states, which are not counted for that.".to_owned()],

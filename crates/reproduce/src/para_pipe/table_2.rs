@@ -5,7 +5,7 @@ use millstream_report::{Align, Table};
 
 use super::bst::SIMULATED;
 use crate::para_pipe::chosen::Chosen;
-use crate::{Claim, Kind, Section};
+use crate::{Claim, Kind, PaperItem, Section};
 
 /// Where the assumed speeds lead to the printed stages, and where to the printed subgraphs.
 const SAME_STAGES: (&str, &str) = ("inception-v4", "hybrid-T");
@@ -50,26 +50,27 @@ pub(super) fn section(all: &[Chosen]) -> Section {
 
     let mut claims = Vec::new();
     for (model, name, printed, subgraphs) in ALLOCATIONS {
-        let Some(own) = all.iter().find(|own| own.network.model == model) else { continue };
-        let (Some(plan), Some(exact)) = (own.plan(name), own.plan("exact, throughput")) else { continue };
+        let Some(chosen) = all.iter().find(|chosen| chosen.network.model == model) else { continue };
+        let (Some(plan), Some(exact)) = (chosen.plan(name), chosen.plan("exact, throughput")) else { continue };
         table.row([
-            own.network.name.to_owned(),
+            chosen.network.name.to_owned(),
             name.to_owned(),
             stages(plan),
             printed.to_owned(),
-            own.allocation(plan),
+            chosen.allocation(plan),
             subgraphs.to_owned(),
             format!("{:.2}", exact.period.seconds() / plan.period.seconds()),
         ]);
-        let of = |what: &str| format!("{what} of {name}, {}", own.network.name);
+        let of = |what: &str| format!("{what} of {name}, {}", chosen.network.name);
         let unless = |same: (&str, &str)| (same != (model, name)).then_some(SIMULATED);
         claims.push(Claim::choice(of("stages"), stages(plan), printed).because(unless(SAME_STAGES)));
-        let ours = own.allocation(plan);
+        let ours = chosen.allocation(plan);
         claims.push(Claim::choice(of("subgraphs"), ours, subgraphs).because(unless(SAME_SUBGRAPHS)));
     }
 
     Section {
-        title: "Table 2: subgraphs of the stages of hybrid-L and hybrid-T".to_owned(),
+        item: PaperItem::Table(2),
+        about: "subgraphs of the stages of hybrid-L and hybrid-T".to_owned(),
         kind: Kind::Assumed,
         table,
         notes: vec![

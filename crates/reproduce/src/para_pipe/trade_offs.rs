@@ -4,7 +4,7 @@ use millstream_report::{Align, Table};
 
 use super::baselines::Baseline;
 use crate::para_pipe::choices::{ASSUMPTIONS, Choices, mean};
-use crate::{Claim, Kind, Section};
+use crate::{Claim, Kind, PaperItem, Section};
 
 /// Why latencies, throughputs and stages miss.
 pub(super) const TIMES: &str =
@@ -24,25 +24,30 @@ fn means(all: &[Choices]) -> Vec<Claim> {
         let ours = mean(&all.iter().map(of).collect::<Vec<_>>());
         Claim::number(format!("{what}, mean"), ours, printed).because(reason)
     };
-    let less_throughput = |own: &Choices, name: &str| 1.0 - own.throughput(name) / own.throughput("pipe-only");
-    let less_latency = |own: &Choices, name: &str| 1.0 - own.latency(name) / own.latency("pipe-only");
-    let more_frames = |own: &Choices, name: &str, than: &str| own.efficiency(name) / own.efficiency(than) - 1.0;
+    let less_throughput = |case: &Choices, name: &str| 1.0 - case.throughput(name) / case.throughput("pipe-only");
+    let less_latency = |case: &Choices, name: &str| 1.0 - case.latency(name) / case.latency("pipe-only");
+    let more_frames = |case: &Choices, name: &str, than: &str| case.efficiency(name) / case.efficiency(than) - 1.0;
 
     let mut claims = vec![
-        claim("more latency of pipe-only than of para-only", &|own| own.latency("pipe-only") - 1.0, 1.138, None),
-        claim("less throughput of para-only than of pipe-only", &|own| less_throughput(own, "para-only"), 0.266, None),
+        claim("more latency of pipe-only than of para-only", &|case| case.latency("pipe-only") - 1.0, 1.138, None),
+        claim(
+            "less throughput of para-only than of pipe-only",
+            &|case| less_throughput(case, "para-only"),
+            0.266,
+            None,
+        ),
         claim(
             "less throughput of hybrid-L than of pipe-only",
-            &|own| less_throughput(own, "hybrid-L"),
+            &|case| less_throughput(case, "hybrid-L"),
             0.124,
             Some(TIMES),
         ),
-        claim("less latency of hybrid-L than of pipe-only", &|own| less_latency(own, "hybrid-L"), 0.360, None),
-        claim("less throughput of hybrid-T than of pipe-only", &|own| less_throughput(own, "hybrid-T"), 0.073, None),
-        claim("less latency of hybrid-T than of pipe-only", &|own| less_latency(own, "hybrid-T"), 0.268, None),
+        claim("less latency of hybrid-L than of pipe-only", &|case| less_latency(case, "hybrid-L"), 0.360, None),
+        claim("less throughput of hybrid-T than of pipe-only", &|case| less_throughput(case, "hybrid-T"), 0.073, None),
+        claim("less latency of hybrid-T than of pipe-only", &|case| less_latency(case, "hybrid-T"), 0.268, None),
         claim(
             "less latency of para-only than of HEFT & CPOP",
-            &|own| 1.0 - 1.0 / own.baseline(own.lists)[0],
+            &|case| 1.0 - 1.0 / case.baseline(case.lists)[0],
             0.109,
             Some(TIMES),
         ),
@@ -56,14 +61,14 @@ fn means(all: &[Choices]) -> Vec<Claim> {
         ("hybrid-T", "pipe-only", 0.110),
     ] {
         let what = format!("more frames per joule of {name} than of {than}");
-        claims.push(claim(&what, &|own| more_frames(own, name, than), printed, Some(POWER)));
+        claims.push(claim(&what, &|case| more_frames(case, name, than), printed, Some(POWER)));
     }
 
-    let fewer = |own: &Choices, baseline: Baseline| 1.0 - own.baseline(baseline)[2];
+    let fewer = |case: &Choices, baseline: Baseline| 1.0 - case.baseline(baseline)[2];
     let what = "fewer frames per joule of layer-switched than of para-only";
-    claims.push(claim(what, &|own| fewer(own, own.layer_switched), 0.245, Some(POWER)));
+    claims.push(claim(what, &|case| fewer(case, case.layer_switched), 0.245, Some(POWER)));
     let what = "fewer frames per joule of HEFT & CPOP than of para-only";
-    claims.push(claim(what, &|own| fewer(own, own.lists), 0.080, Some(POWER)));
+    claims.push(claim(what, &|case| fewer(case, case.lists), 0.080, Some(POWER)));
     claims
 }
 
@@ -71,12 +76,12 @@ fn means(all: &[Choices]) -> Vec<Claim> {
 fn counts(all: &[Choices]) -> Vec<Claim> {
     let stages = ["B4+s2-G1", "G1-B4+s2"];
     let with = |name: &str| {
-        let is_so = |own: &&Choices| stages.contains(&own.plan(name).configuration().as_str());
+        let is_so = |choices: &&Choices| stages.contains(&choices.plan(name).configuration().as_str());
         let ours = all.iter().filter(is_so).count();
         let what = format!("networks for which {name} has a stage of both clusters and one of the GPU");
         Claim::count(what, ours, all.len()).because(TIMES)
     };
-    let more = all.iter().filter(|own| own.efficiency("pipe-only") > 1.0).count();
+    let more = all.iter().filter(|choices| choices.efficiency("pipe-only") > 1.0).count();
     vec![
         with("hybrid-L"),
         with("hybrid-T"),
@@ -86,22 +91,22 @@ fn counts(all: &[Choices]) -> Vec<Claim> {
 
 /// Section VII-E, hybrid-T beside pipe-only for Inception-v4.
 fn of_inception_v4(all: &[Choices]) -> Vec<Claim> {
-    let Some(own) = all.iter().find(|own| own.network.model == "inception-v4") else { return Vec::new() };
+    let Some(choices) = all.iter().find(|choices| choices.network.model == "inception-v4") else { return Vec::new() };
     let over = |of: &dyn Fn(&str) -> f64| of("hybrid-T") / of("pipe-only") - 1.0;
     let claim = |what: &str, ours: f64, printed: f64, reason: Option<&'static str>| {
         Claim::number(format!("{what} of hybrid-T than of pipe-only, Inception-v4"), ours, printed).because(reason)
     };
     vec![
-        claim("more throughput", over(&|name| own.throughput(name)), 0.004, Some(TIMES)),
-        claim("less latency", -over(&|name| own.latency(name)), 0.333, None),
-        claim("fewer frames per joule", -over(&|name| own.efficiency(name)), 0.017, Some(POWER)),
+        claim("more throughput", over(&|name| choices.throughput(name)), 0.004, Some(TIMES)),
+        claim("less latency", -over(&|name| choices.latency(name)), 0.333, None),
+        claim("fewer frames per joule", -over(&|name| choices.efficiency(name)), 0.017, Some(POWER)),
     ]
 }
 
 /// Figure 2, of which the text has two numbers.
 pub(super) fn figure_2(all: &[Choices]) -> Option<Section> {
-    let own = all.iter().find(|own| own.network.model == "inception-v3")?;
-    let (latency, throughput) = (own.latency("pipe-only") - 1.0, 1.0 - 1.0 / own.throughput("pipe-only"));
+    let choices = all.iter().find(|choices| choices.network.model == "inception-v3")?;
+    let (latency, throughput) = (choices.latency("pipe-only") - 1.0, 1.0 - 1.0 / choices.throughput("pipe-only"));
     let mut table = Table::new([("Inception-v3", Align::Left), ("ours", Align::Right), ("paper's", Align::Right)]);
     let mut claims = Vec::new();
     for (what, ours, printed) in [
@@ -113,7 +118,8 @@ pub(super) fn figure_2(all: &[Choices]) -> Option<Section> {
         claims.push(Claim::number(format!("{what}, Inception-v3"), ours, printed).because(TIMES));
     }
     Some(Section {
-        title: "Figure 2: what pipelines cost and give on Khadas VIM3".to_owned(),
+        item: PaperItem::Figure(2),
+        about: "what pipelines cost and give on Khadas VIM3".to_owned(),
         kind: Kind::Calibrated,
         table,
         notes: vec![ASSUMPTIONS.to_owned()],

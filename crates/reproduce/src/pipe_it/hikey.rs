@@ -65,17 +65,18 @@ impl HiKey {
         [anchored([(4, big[0]), (3, big[1])]), anchored([(4, small[0]), (2, small[1])])]
     }
 
-    /// The network as a chain of its layers, each taking its share of the multiply-accumulates of the whole network's time.
+    /// The network as a chain of its layers, each taking its share of the multiply-accumulates of the whole network's
+    /// time.
     pub(super) fn problem(&self, network: &Network, layers: &[u64]) -> Result<(Problem, Vec<f64>), ReproduceError> {
         let graph = chain(layers.len());
         let scaling = self.scaling(network);
         let macs: u64 = layers.iter().sum();
-        let shares: Vec<f64> = layers.iter().map(|&own| own as f64 / macs as f64).collect();
+        let shares: Vec<f64> = layers.iter().map(|&layer| layer as f64 / macs as f64).collect();
         let mut table = CostTable::new(layers.len(), self.board.processor_classes());
-        for processor in table.processors() {
+        for processor in table.class_ids() {
             let class = table.classes()[processor.index()].clone();
             let seconds = scaling[usize::from(class.cluster == "s")].seconds(class.count);
-            for (operator, share) in shares.iter().enumerate() {
+            for (operator, share) in table.operator_ids().zip(&shares) {
                 table.set_time(processor, operator, Nanoseconds::from_seconds(share * seconds));
             }
         }

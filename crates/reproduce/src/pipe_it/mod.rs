@@ -12,7 +12,7 @@ use millstream_pipeline::{design_points, pipelines};
 use millstream_report::{Align, Table, percent};
 
 use crate::paper::ReproduceError;
-use crate::{Claim, Kind, LeftOut, Reproduction, Section};
+use crate::{Claim, Kind, LeftOut, PaperItem, Reproduction, Section};
 
 /// Major layers of table I.
 const LAYERS: [(&str, &str, u64); 5] = [
@@ -97,7 +97,14 @@ fn layers() -> Result<Section, ReproduceError> {
         claims.push(claim);
     }
     let notes = vec!["AlexNet's three convolutions in two groups are two nodes each, as in ARM-CL.".to_owned()];
-    Ok(Section { title: "Table 1: major layers".to_owned(), kind: Kind::Counted, table, notes, claims })
+    Ok(Section {
+        item: PaperItem::Table(1),
+        about: "major layers".to_owned(),
+        kind: Kind::Counted,
+        table,
+        notes,
+        claims,
+    })
 }
 
 fn design_space() -> Section {
@@ -117,7 +124,8 @@ fn design_space() -> Section {
         table.row([name.to_owned(), layers.to_string(), points.to_string(), printed]);
     }
     Section {
-        title: "Equation 2: the design space on 4 big and 4 small cores".to_owned(),
+        item: PaperItem::Other("Equation 2"),
+        about: "the design space on 4 big and 4 small cores".to_owned(),
         kind: Kind::Computed,
         table,
         notes: Vec::new(),
@@ -135,7 +143,8 @@ fn pipeline_counts() -> Section {
     table.row(["2-8".to_owned(), total.to_string()]);
     let claim = Claim::count("pipelines on 4 + 4 cores", total as usize, PIPELINES);
     Section {
-        title: "Equation 1: pipelines on 4 big and 4 small cores (the paper: 64)".to_owned(),
+        item: PaperItem::Other("Equation 1"),
+        about: "pipelines on 4 big and 4 small cores (the paper: 64)".to_owned(),
         kind: Kind::Computed,
         table,
         notes: Vec::new(),

@@ -6,7 +6,7 @@ use super::hikey::{HiKey, NETWORKS};
 use super::printed::{PREDICTED, stage_seconds};
 use crate::paper::ReproduceError;
 use crate::pipe_it::hikey::layers;
-use crate::{Claim, Kind, Section};
+use crate::{Claim, Kind, PaperItem, Section};
 
 /// Watts of all big cores, of all small cores, and of the pipeline; then frames per joule.
 const PRINTED: [([f64; 3], [f64; 3]); 5] = [
@@ -20,6 +20,9 @@ const PRINTED: [([f64; 3], [f64; 3]); 5] = [
 const CORES: f64 = 4.0;
 const COHERENCE: &str = "in print, pipelines draw 11 to 30 % more than both clusters together at full load, which the paper puts down to memory traffic \
                          that keeps the clusters coherent; a model of processors does not have that, and counts on stages that wait drawing nothing";
+
+const NOTE: &str = "Single clusters: printed frames per second over printed watts, which is the printed frames per joule by definition, so that nothing is \
+                    counted. Pipelines of table V: each stage draws its share of its cluster's printed power for the part of the period in which it works.";
 
 pub(super) fn section() -> Result<Section, ReproduceError> {
     let mut table = Table::new([
@@ -42,11 +45,13 @@ pub(super) fn section() -> Result<Section, ReproduceError> {
         let (_, shares) = board.problem(network, &layers)?;
         let seconds = stage_seconds(pipeline, &board, network, &shares);
         let period = seconds.iter().copied().fold(0.0, f64::max);
-        // Equation 8 of Para-Pipe with nothing but active power: a part of the cores is a part of it, as long as they work.
-        let own = |(&(cluster, cores, _), seconds): (&(char, usize, usize), &f64)| {
+        // Equation 8 of Para-Pipe with nothing but active power: a part of the cores is a part of it, as long as they
+        // work.
+        let stage_watts = |(&(cluster, cores, _), seconds): (&(char, usize, usize), &f64)| {
             watts[usize::from(cluster == 's')] * cores as f64 / CORES * seconds / period
         };
-        let ours: f64 = pipeline.stages.iter().zip(&seconds).map(own).sum();
+        let ours: f64 = pipeline.stages.iter().zip(&seconds).map(stage_watts).sum();
+        let efficiency = 1.0 / (period * ours);
         let alone = [network.big[0] / watts[0], network.small[0] / watts[1]];
 
         table.row([
@@ -58,26 +63,21 @@ pub(super) fn section() -> Result<Section, ReproduceError> {
             format!("{ours:.1}"),
             watts[2].to_string(),
             percent(ours / watts[2] - 1.0),
-            format!("{:.2}", 1.0 / (period * ours)),
+            format!("{efficiency:.2}"),
             frames_per_joule[2].to_string(),
         ]);
         let name = network.name;
         let drawn = Claim::number(format!("{name}'s pipeline, watts"), ours, watts[2]);
-        let efficiency = 1.0 / (period * ours);
         let gained = Claim::number(format!("{name}'s pipeline, frames per joule"), efficiency, frames_per_joule[2]);
         claims.extend([drawn.because(COHERENCE), gained.because(COHERENCE)]);
     }
 
     Ok(Section {
-        title: "Table 8: power, and frames per joule".to_owned(),
+        item: PaperItem::Table(8),
+        about: "power, and frames per joule".to_owned(),
         kind: Kind::Calibrated,
         table,
-        notes: vec![
-            "Single clusters: printed frames per second over printed watts, which is the printed frames per joule by definition, so that nothing \
-             is counted. Pipelines of table V: each stage draws its share of its cluster's printed \
-             power for the part of the period in which it works."
-                .to_owned(),
-        ],
+        notes: vec![NOTE.to_owned()],
         claims,
     })
 }

@@ -5,7 +5,7 @@ use millstream_report::{Align, Table, percent};
 use super::hikey::{HiKey, NETWORKS, Network};
 use crate::paper::ReproduceError;
 use crate::pipe_it::hikey::layers;
-use crate::{Claim, Kind, Section};
+use crate::{Claim, Kind, PaperItem, Section};
 
 /// A printed pipeline: cluster, cores and last layer of each stage; and its throughput in frames per second.
 pub(super) struct Printed {
@@ -123,7 +123,8 @@ pub(super) fn printed_pipelines() -> Result<Section, ReproduceError> {
     }
 
     Ok(Section {
-        title: "Table 5: the printed pipelines of tables V and VI".to_owned(),
+        item: PaperItem::Table(5),
+        about: "the printed pipelines of tables V and VI".to_owned(),
         kind: Kind::Calibrated,
         table,
         notes: vec![

@@ -5,9 +5,10 @@ use millstream_report::{Align, Table};
 use super::hikey::{HiKey, NETWORKS, Network};
 use crate::paper::ReproduceError;
 use crate::pipe_it::hikey::layers;
-use crate::{Claim, Kind, Section};
+use crate::{Claim, Kind, PaperItem, Section};
 
-/// Where the best cut lies in print (section IV-A), as a part of the layers; for the first and the last of the networks only.
+/// Where the best cut lies in print (section IV-A), as a part of the layers; for the first and the last of the networks
+/// only.
 const RATIOS: [(&str, f64); 2] = [("AlexNet", 0.90), ("GoogLeNet", 0.60)];
 /// ResNet50 as B4-s2-s2: the last layers of the first two stages, the throughput, and what is gained over two stages.
 const CUTS: [usize; 2] = [33, 45];
@@ -44,7 +45,8 @@ impl Cuts {
         self.until.len() - 1
     }
 
-    /// Frames per second with stages on so many cores of a cluster (0 the big one) that end with these layers, the last with the network.
+    /// Frames per second with stages on so many cores of a cluster (0 the big one) that end with these layers, the last
+    /// with the network.
     fn rate(&self, stages: &[(usize, usize)], ends: &[usize]) -> f64 {
         let mut start = 0;
         let ends = ends.iter().copied().chain([self.layers()]);
@@ -101,7 +103,8 @@ pub(super) fn two_stages() -> Result<Section, ReproduceError> {
     }
 
     Ok(Section {
-        title: "Figure 8: where B4-s4 is best cut".to_owned(),
+        item: PaperItem::Figure(8),
+        about: "where B4-s4 is best cut".to_owned(),
         kind: Kind::Calibrated,
         table,
         notes: vec!["The paper prints the two ends of the range of these cuts; every cut is tried.".to_owned()],
@@ -126,7 +129,8 @@ pub(super) fn three_stages() -> Result<Section, ReproduceError> {
         Claim::count(format!("last layer of ResNet50's {which} stage"), ends[place], CUTS[place])
     };
     Ok(Section {
-        title: "Figure 9: where three stages of ResNet50 are best cut".to_owned(),
+        item: PaperItem::Figure(9),
+        about: "where three stages of ResNet50 are best cut".to_owned(),
         kind: Kind::Calibrated,
         table,
         notes: Vec::new(),

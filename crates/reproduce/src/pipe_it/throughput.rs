@@ -7,7 +7,7 @@ use super::hikey::{HiKey, NETWORKS, Network};
 use super::printed::{PREDICTED, allocation};
 use crate::paper::ReproduceError;
 use crate::pipe_it::hikey::layers;
-use crate::{Claim, ClaimTolerance, Evidence, Kind, Section};
+use crate::{Claim, ClaimTolerance, Evidence, Kind, PaperItem, Section};
 
 /// Table VII: the pipeline, without its layers, and its throughput on 3 + 2 cores.
 const SMALLER: [(&str, f64); 5] = [("B3-s2", 5.8), ("B3-s2", 7.4), ("B3-s2", 15.3), ("B3-s1-s1", 3.7), ("B3-s2", 13.5)];
@@ -65,7 +65,7 @@ impl Row {
         let [big, small] = self.alone.map(rate);
         let (shown, _, printed) = &self.printed;
         let mut cells = vec![self.network.name.to_owned(), big, small, shown.clone(), rate(*printed)];
-        cells.extend(self.found.iter().flat_map(|(stages, own)| [stages.clone(), rate(*own)]));
+        cells.extend(self.found.iter().flat_map(|(stages, throughput)| [stages.clone(), rate(*throughput)]));
         cells.push(format!("{:.2}", self.found[0].1 / self.found[1].1));
         cells
     }
@@ -144,7 +144,8 @@ pub(super) fn searches(big: usize, small: usize) -> Result<Section, ReproduceErr
     claims.push(met.within(ClaimTolerance::Exact).only(Evidence::Input));
 
     Ok(Section {
-        title: format!("Table {number}: throughput on {big} big and {small} small cores"),
+        item: PaperItem::Table(number),
+        about: format!("throughput on {big} big and {small} small cores"),
         kind: Kind::Calibrated,
         table,
         notes: vec![

@@ -1,4 +1,5 @@
-//! Two networks on one board, which the paper does not have: beside each other, or one after the other with its schedules.
+//! Two networks on one board, which the paper does not have: beside each other, or one after the other with its
+//! schedules.
 
 use millstream_pipeline::{PipeIt, Plan, Problem, Search, Sharing, Tenant, divide_processors, share, take_turns};
 use millstream_report::{Align, Table};
@@ -7,7 +8,7 @@ use super::hikey::{HiKey, NETWORKS, Network};
 use super::printed::PREDICTED;
 use crate::paper::ReproduceError;
 use crate::pipe_it::hikey::layers;
-use crate::{Kind, Section};
+use crate::{Kind, PaperItem, Section};
 
 const TOGETHER: [&str; 2] = ["MobileNet", "ResNet50"];
 
@@ -56,7 +57,8 @@ pub(super) fn section() -> Result<Section, ReproduceError> {
     row("in turn, Pipe-it here", &heuristic, in_turn);
 
     Ok(Section {
-        title: "Two networks: MobileNet and ResNet50 on 4 big and 4 small cores (not in the paper)".to_owned(),
+        item: PaperItem::Other("Two networks"),
+        about: "MobileNet and ResNet50 on 4 big and 4 small cores (not in the paper)".to_owned(),
         kind: Kind::Calibrated,
         table,
         notes: vec![format!(

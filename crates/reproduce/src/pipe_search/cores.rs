@@ -9,8 +9,8 @@ use crate::paper::ReproduceError;
 /// Why what depends on speeds misses.
 pub(super) const SPEEDS: &str = "how fast the board's cores are, and how stages share them, is not printed: speeds are assumed, and stages have equal shares";
 
-/// Two Denver and four A57 cores, of which two: what the paper runs VGG16 on. A stage has its share of the four cores, the Denver
-/// cores first.
+/// Two Denver and four A57 cores, of which two: what the paper runs VGG16 on. A stage has its share of the four cores,
+/// the Denver cores first.
 pub(super) struct Cores<'a> {
     weights: &'a [u64],
     /// Multiply-accumulates per second of each core.

@@ -1,4 +1,5 @@
-//! Pipe-Search: how evenly configurations spread the work, and the search itself on a board with four governor settings.
+//! Pipe-Search: how evenly configurations spread the work, and the search itself on a board with four governor
+//! settings.
 
 mod cores;
 mod data;

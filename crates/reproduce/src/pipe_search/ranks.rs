@@ -4,13 +4,14 @@ use millstream_tune::{coefficient_of_variation, most_even};
 
 use crate::Claim;
 
-/// Ranks of a division among those into as many stages, the most even first, counted from 1: those that are equally even stand in any order.
+/// Ranks of a division among those into as many stages, the most even first, counted from 1: those that are equally
+/// even stand in any order.
 pub(super) fn ranks(weights: &[u64], layers: &[usize]) -> (usize, usize) {
     let variation = |layers: &[usize]| coefficient_of_variation(weights, layers);
-    let own = variation(layers);
+    let spread = variation(layers);
     let all = most_even(weights, layers.len(), usize::MAX);
-    let below = all.iter().filter(|other| variation(other) < own - EQUALLY_EVEN).count();
-    let equal = all.iter().filter(|other| (variation(other) - own).abs() <= EQUALLY_EVEN).count();
+    let below = all.iter().filter(|other| variation(other) < spread - EQUALLY_EVEN).count();
+    let equal = all.iter().filter(|other| (variation(other) - spread).abs() <= EQUALLY_EVEN).count();
     (below + 1, below + equal)
 }
 

@@ -7,7 +7,7 @@ use super::cores::{Cores, PIPELINES, SPEEDS, calibrated, space};
 use super::data::{DISTRIBUTION, TRIALS};
 use crate::paper::ReproduceError;
 use crate::pipe_search::ranks::division;
-use crate::{Claim, ClaimTolerance, Evidence, Kind, Section};
+use crate::{Claim, ClaimTolerance, Evidence, Kind, PaperItem, Section};
 
 const DIVISIONS: &str =
     "21 layers have 20 + 190 + 1140 divisions into two to four stages; the paper does not say what else it counts";
@@ -51,7 +51,8 @@ pub(super) fn search(weights: &[u64]) -> Result<Section, ReproduceError> {
     ];
 
     Ok(Section {
-        title: "Table 3: Pipe-Search and exhaustive search, VGG16 on four cores, setting 1".to_owned(),
+        item: PaperItem::Table(3),
+        about: "Pipe-Search and exhaustive search, VGG16 on four cores, setting 1".to_owned(),
         kind: Kind::Assumed,
         table,
         notes: vec![
@@ -108,7 +109,8 @@ pub(super) fn distribution(weights: &[u64]) -> Result<Section, ReproduceError> {
     }
 
     Ok(Section {
-        title: "Table 4: times of the slowest stage of what is tried, VGG16".to_owned(),
+        item: PaperItem::Table(4),
+        about: "times of the slowest stage of what is tried, VGG16".to_owned(),
         kind: Kind::Assumed,
         table,
         notes: vec!["With the speeds of table 3 above; the paper measures.".to_owned()],
@@ -141,7 +143,8 @@ pub(super) fn hints(weights: &[u64]) -> Result<Section, ReproduceError> {
         claims.push(if name == "with hints" { claim.only(Evidence::Input) } else { claim.because(EVEN) });
     }
     Ok(Section {
-        title: "Table 5: what the weights of layers are worth as a hint, VGG16, setting 1".to_owned(),
+        item: PaperItem::Table(5),
+        about: "what the weights of layers are worth as a hint, VGG16, setting 1".to_owned(),
         kind: Kind::Assumed,
         table,
         notes: vec![

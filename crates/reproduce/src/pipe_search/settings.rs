@@ -7,7 +7,7 @@ use super::cores::{Cores, PIPELINES, SPEEDS, calibrated, space};
 use super::data::VGG16;
 use crate::paper::ReproduceError;
 use crate::pipe_search::ranks::{division, rank_claim, ranks, shown};
-use crate::{Claim, Evidence, Kind, Section};
+use crate::{Claim, Evidence, Kind, PaperItem, Section};
 
 const SLOWER_THAN_ONE: &str = "printed is less than the fast cluster alone would give with the other one at a sixth of its frequency, so stages must have \
                                shared cores in another way, which is not described";
@@ -60,7 +60,8 @@ pub(super) fn section(weights: &[u64]) -> Result<Section, ReproduceError> {
     }
 
     Ok(Section {
-        title: "Table 6: VGG16 under the four governor settings".to_owned(),
+        item: PaperItem::Table(6),
+        about: "VGG16 under the four governor settings".to_owned(),
         kind: Kind::Computed,
         table,
         notes: vec![

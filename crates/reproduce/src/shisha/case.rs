@@ -1,5 +1,7 @@
 //! A network on a chiplet system, and the best that its configurations reach.
 
+use std::fmt;
+
 use millstream_cost::Nanoseconds;
 use millstream_pipeline::best_placement;
 use millstream_tune::{LayerTimes, Space};
@@ -8,16 +10,49 @@ use crate::layers::{Layer, shisha_layers};
 use crate::paper::ReproduceError;
 use crate::shisha::systems::System;
 
-/// Networks of section 7.1.
-pub(super) const NETWORKS: [(&str, &str); 3] =
-    [("ResNet50", "resnet50"), ("YOLOv3", "yolov3"), ("SynthNet", "synthnet")];
+/// A network of section 7.1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Network {
+    ResNet50,
+    YoloV3,
+    SynthNet,
+}
 
-/// What section 7.2 reports for listing SynthNet's configurations on eight places: 1200 s for 41,226 divisions into stages.
+impl Network {
+    pub(super) const ALL: [Self; 3] = [Self::ResNet50, Self::YoloV3, Self::SynthNet];
+
+    /// As the paper writes it.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::ResNet50 => "ResNet50",
+            Self::YoloV3 => "YOLOv3",
+            Self::SynthNet => "SynthNet",
+        }
+    }
+
+    /// As the zoo has it.
+    fn model(self) -> &'static str {
+        match self {
+            Self::ResNet50 => "resnet50",
+            Self::YoloV3 => "yolov3",
+            Self::SynthNet => "synthnet",
+        }
+    }
+}
+
+impl fmt::Display for Network {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.name())
+    }
+}
+
+/// What section 7.2 reports for listing SynthNet's configurations on eight places: 1200 s for 41,226 divisions into
+/// stages.
 pub(super) const PREPARATION: Nanoseconds = Nanoseconds(1_200_000_000_000 / 41_226);
 
 /// A network on a system.
 pub(super) struct Case {
-    pub(super) network: &'static str,
+    pub(super) network: Network,
     pub(super) layers: Vec<Layer>,
     pub(super) system: System,
     pub(super) space: Space,
@@ -27,12 +62,12 @@ pub(super) struct Case {
 }
 
 impl Case {
-    pub(super) fn new(network: (&'static str, &str), system: System) -> Result<Self, ReproduceError> {
-        let layers = shisha_layers(network.1)?;
+    pub(super) fn new(network: Network, system: System) -> Result<Self, ReproduceError> {
+        let layers = shisha_layers(network.model())?;
         let space = system.space(&layers)?;
         let times = system.times(&space, &layers);
         let optimum = optimum(&space, &times, &system.counts());
-        Ok(Self { network: network.0, layers, system, space, times, optimum })
+        Ok(Self { network, layers, system, space, times, optimum })
     }
 
     /// A configuration's throughput in terms of the best.

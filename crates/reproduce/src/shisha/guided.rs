@@ -7,10 +7,10 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, LogNormal};
 
-use super::systems::SYSTEMS;
+use super::systems::{C2, C5};
 use crate::paper::ReproduceError;
-use crate::shisha::case::{Case, NETWORKS};
-use crate::{Claim, ClaimTolerance, Evidence, Kind, Section};
+use crate::shisha::case::{Case, Network};
+use crate::{Claim, ClaimTolerance, Evidence, Kind, PaperItem, Section};
 
 const SEEDS: u64 = 50;
 /// Noise of trials, how wrong the prior is per layer, and per place.
@@ -67,8 +67,8 @@ pub(super) fn guided() -> Result<Section, ReproduceError> {
     ]);
 
     let mut claims = Vec::new();
-    for network in NETWORKS {
-        for (system, places) in [(SYSTEMS[1], 4), (SYSTEMS[4], 8)] {
+    for network in Network::ALL {
+        for (system, places) in [(C2, 4), (C5, 8)] {
             let case = Case::new(network, system)?;
             let search = |seed: u64, mut oracle: Database| {
                 let mut beliefs = Beliefs::new(&case.space, prior(&case, seed), Uncertainty::default())?;
@@ -80,7 +80,7 @@ pub(super) fn guided() -> Result<Section, ReproduceError> {
 
             for (name, outcome) in NAMES.into_iter().zip([&by_layers, &by_stages, &shisha]) {
                 table.row([
-                    case.network.to_owned(),
+                    case.network.to_string(),
                     format!("{places} ({})", system.name),
                     name.to_owned(),
                     format!("{:.1}", outcome.trials),
@@ -99,7 +99,8 @@ pub(super) fn guided() -> Result<Section, ReproduceError> {
     }
 
     Ok(Section {
-        title: "Beyond the paper: the model-guided search with a wrong prior and noise".to_owned(),
+        item: PaperItem::Other("Beyond the paper"),
+        about: "the model-guided search with a wrong prior and noise".to_owned(),
         kind: Kind::Assumed,
         table,
         notes: vec![format!(

@@ -4,16 +4,16 @@ use millstream_cost::Nanoseconds;
 use millstream_report::{Align, Axis, Marks, Plot, Series, Table};
 use millstream_tune::{Database, Oracle, Shisha, Tuner};
 
-use super::systems::SYSTEMS;
+use super::systems::C5;
 use crate::paper::ReproduceError;
-use crate::shisha::case::{Case, NETWORKS, seconds};
-use crate::{Claim, Figure, Kind, Section};
+use crate::shisha::case::{Case, Network, seconds};
+use crate::{Claim, Figure, Kind, PaperItem, Section};
 
 /// Up to this, the paper sees no effect.
 const HARMLESS: Nanoseconds = Nanoseconds(1_000_000);
 
 pub(super) fn latency() -> Result<(Section, Option<Figure>), ReproduceError> {
-    let case = Case::new(NETWORKS[2], SYSTEMS[4])?;
+    let case = Case::new(Network::SynthNet, C5)?;
     let best = Shisha::default().tune(&case.space, &mut Database::new(case.times.clone()))?.best;
     let mut table = Table::new([
         ("latency s", Align::Right),
@@ -53,7 +53,8 @@ pub(super) fn latency() -> Result<(Section, Option<Figure>), ReproduceError> {
     .to_svg()?;
 
     let section = Section {
-        title: "Figure 9: latency between chiplets, SynthNet, eight places (C5)".to_owned(),
+        item: PaperItem::Figure(9),
+        about: "latency between chiplets, SynthNet, eight places (C5)".to_owned(),
         kind: Kind::Assumed,
         table,
         notes: vec!["The paper: latencies up to 1 ms leave the throughput as it is.".to_owned()],

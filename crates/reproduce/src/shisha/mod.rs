@@ -1,9 +1,12 @@
 //! Shisha: searches compared on simulated chiplet systems.
 
+mod all_systems;
 mod case;
-mod comparison;
+mod convergence;
 mod guided;
 mod latency;
+mod optimality;
+mod searches;
 mod seeds;
 mod sensitivity;
 mod systems;
@@ -33,13 +36,13 @@ pub(crate) fn reproduce(selection: Selection) -> Result<Reproduction, ReproduceE
     };
 
     if selection.wants_table(3) {
-        add((comparison::systems()?, None));
+        add((all_systems::section()?, None));
     }
     if wanted(4) {
-        add(comparison::convergence()?);
+        add(convergence::section()?);
     }
     if wanted(5) {
-        add(comparison::optimality()?);
+        add(optimality::section()?);
     }
     if wanted(6) {
         add(seeds::seeds()?);

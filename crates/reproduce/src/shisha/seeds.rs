@@ -5,10 +5,10 @@ use millstream_tune::{Configuration, Database, Shisha, Tuner, Tuning, random_con
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
-use super::systems::SYSTEMS;
+use super::systems::C5;
 use crate::paper::ReproduceError;
-use crate::shisha::case::{Case, NETWORKS, seconds};
-use crate::{Claim, Figure, Kind, Section};
+use crate::shisha::case::{Case, Network, seconds};
+use crate::{Claim, Figure, Kind, PaperItem, Section};
 
 /// Random seeds of the figure.
 const SEEDS: u64 = 100;
@@ -22,26 +22,27 @@ fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len().max(1) as f64
 }
 
-/// What section 7.4 says of a network: how much better Shisha's seed leads, how much longer random ones take, and how often.
+/// What section 7.4 says of a network: how much better Shisha's seed leads, how much longer random ones take, and how
+/// often.
 fn claims_of(
-    network: &str,
-    own: &Tuning<Configuration>,
+    network: Network,
+    tuned: &Tuning<Configuration>,
     others: &[Tuning<Configuration>],
     throughput: impl Fn(&Tuning<Configuration>) -> f64,
 ) -> Vec<Claim> {
     let reached = mean(&others.iter().map(&throughput).collect::<Vec<_>>());
-    let better = throughput(own) / reached - 1.0;
+    let better = throughput(tuned) / reached - 1.0;
     let spent = mean(&others.iter().map(|other| other.spent.seconds()).collect::<Vec<_>>());
-    let longer = spent / own.spent.seconds() - 1.0;
-    let sooner = others.iter().filter(|other| own.spent < other.spent).count();
+    let longer = spent / tuned.spent.seconds() - 1.0;
+    let sooner = others.iter().filter(|other| tuned.spent < other.spent).count();
     let of = |what: &str| format!("{what}, {network}");
     match network {
-        "ResNet50" => vec![
+        Network::ResNet50 => vec![
             Claim::number(of("throughput from Shisha's seed over that from random ones"), 1.0 + better, 1.0)
                 .because(WIDE),
             Claim::number(of("how much longer random seeds take"), longer, LONGER).because(WIDE),
         ],
-        _ => vec![
+        Network::YoloV3 | Network::SynthNet => vec![
             Claim::number(of("how much more throughput Shisha's seed leads to than random ones"), better, BETTER)
                 .because(WIDE),
             Claim::count(of("random seeds that take longer, of 100"), sooner, others.len()).because(WIDE),
@@ -52,15 +53,15 @@ fn claims_of(
 /// Shisha on one network from its own seed, and from random ones.
 struct Searches {
     case: Case,
-    own: Tuning<Configuration>,
+    tuned: Tuning<Configuration>,
     others: Vec<Tuning<Configuration>>,
 }
 
 impl Searches {
-    fn of(network: (&'static str, &str)) -> Result<Self, ReproduceError> {
-        let case = Case::new(network, SYSTEMS[4])?;
+    fn of(network: Network) -> Result<Self, ReproduceError> {
+        let case = Case::new(network, C5)?;
         let shisha = Shisha::default();
-        let own = shisha.tune(&case.space, &mut Database::new(case.times.clone()))?;
+        let tuned = shisha.tune(&case.space, &mut Database::new(case.times.clone()))?;
 
         let mut random = ChaCha8Rng::seed_from_u64(6);
         let mut others: Vec<Tuning<Configuration>> = Vec::new();
@@ -68,7 +69,7 @@ impl Searches {
             let start = random_configuration(&case.space, &mut random);
             others.push(shisha.tune_from(&case.space, start, &mut Database::new(case.times.clone()))?);
         }
-        Ok(Self { case, own, others })
+        Ok(Self { case, tuned, others })
     }
 
     /// Throughput of the seed, over the best there is.
@@ -85,7 +86,7 @@ impl Searches {
     fn row(&self, seed: &str, tunings: &[Tuning<Configuration>]) -> [String; 6] {
         let of = |value: &dyn Fn(&Tuning<Configuration>) -> f64| mean(&tunings.iter().map(value).collect::<Vec<_>>());
         [
-            self.case.network.to_owned(),
+            self.case.network.to_string(),
             seed.to_owned(),
             format!("{:.3}", of(&|tuning| self.first(tuning))),
             format!("{:.3}", of(&|tuning| self.last(tuning))),
@@ -95,13 +96,13 @@ impl Searches {
     }
 
     fn series(&self) -> [Series; 2] {
-        let Self { case, own, others } = self;
+        let Self { case, tuned, others } = self;
         let point = |tuning: &Tuning<Configuration>| (tuning.spent.seconds(), self.last(tuning));
         [
             Series { name: format!("{}, random seeds", case.network), points: others.iter().map(point).collect() },
             Series {
-                name: format!("{}, Shisha's seed ({} s)", case.network, seconds(own.spent)),
-                points: vec![point(own)],
+                name: format!("{}, Shisha's seed ({} s)", case.network, seconds(tuned.spent)),
+                points: vec![point(tuned)],
             },
         ]
     }
@@ -117,11 +118,11 @@ pub(super) fn seeds() -> Result<(Section, Option<Figure>), ReproduceError> {
         ("simulated s", Align::Right),
     ]);
     let (mut series, mut claims) = (Vec::new(), Vec::new());
-    for network in [NETWORKS[0], NETWORKS[1]] {
+    for network in [Network::ResNet50, Network::YoloV3] {
         let searches = Searches::of(network)?;
-        let Searches { case, own, others } = &searches;
-        claims.extend(claims_of(case.network, own, others, |tuning| searches.last(tuning)));
-        table.row(searches.row("Shisha's", std::slice::from_ref(own)));
+        let Searches { case, tuned, others } = &searches;
+        claims.extend(claims_of(case.network, tuned, others, |tuning| searches.last(tuning)));
+        table.row(searches.row("Shisha's", std::slice::from_ref(tuned)));
         table.row(searches.row("100 random ones, mean", others));
         series.extend(searches.series());
     }
@@ -135,7 +136,8 @@ pub(super) fn seeds() -> Result<(Section, Option<Figure>), ReproduceError> {
     }
     .to_svg()?;
     let section = Section {
-        title: "Figure 6: Shisha's seed against random ones, eight places (C5)".to_owned(),
+        item: PaperItem::Figure(6),
+        about: "Shisha's seed against random ones, eight places (C5)".to_owned(),
         kind: Kind::Assumed,
         table,
         notes: Vec::new(),

@@ -5,8 +5,8 @@ use millstream_tune::{Configuration, Database, Heuristic, Shisha, Tuner, Tuning}
 
 use super::systems::SYSTEMS;
 use crate::paper::ReproduceError;
-use crate::shisha::case::{Case, NETWORKS, seconds};
-use crate::{Claim, Figure, Kind, Section};
+use crate::shisha::case::{Case, Network, seconds};
+use crate::{Claim, Figure, Kind, PaperItem, Section};
 
 fn run(case: &Case, heuristic: Heuristic) -> Result<Tuning<Configuration>, ReproduceError> {
     let shisha = Shisha { heuristic, ..Shisha::default() };
@@ -28,7 +28,7 @@ pub(super) fn heuristics() -> Result<(Section, Option<Figure>), ReproduceError> 
 
     let mut groups = Vec::new();
     let mut wins = 0;
-    for network in NETWORKS {
+    for network in Network::ALL {
         for system in SYSTEMS {
             let case = Case::new(network, system)?;
             let shares = Heuristic::ALL
@@ -38,7 +38,7 @@ pub(super) fn heuristics() -> Result<(Section, Option<Figure>), ReproduceError> 
             wins += usize::from(shares[0].max(shares[2]) >= best);
             let cell = |index: usize| format!("{:.3}", shares[index]);
             table.row([
-                network.0.to_owned(),
+                network.to_string(),
                 system.name.to_owned(),
                 cell(0),
                 cell(1),
@@ -47,17 +47,18 @@ pub(super) fn heuristics() -> Result<(Section, Option<Figure>), ReproduceError> 
                 cell(4),
                 cell(5),
             ]);
-            groups.push((format!("{} {}", &network.0[..1], system.name), shares));
+            groups.push((format!("{} {}", &network.name()[..1], system.name), shares));
         }
     }
 
-    let cases = NETWORKS.len() * SYSTEMS.len();
+    let cases = Network::ALL.len() * SYSTEMS.len();
     let title = "Throughput of Shisha's heuristics over the best there is (R: ResNet50, Y: YOLOv3, S: SynthNet)";
     let series = Heuristic::ALL.map(|heuristic| heuristic.to_string()).to_vec();
     let svg = BarChart { title, label: "throughput / best", series, groups }.to_svg()?;
 
     let section = Section {
-        title: "Figure 7: assignment and balancing, H1 to H6 on C1 to C5".to_owned(),
+        item: PaperItem::Figure(7),
+        about: "assignment and balancing, H1 to H6 on C1 to C5".to_owned(),
         kind: Kind::Assumed,
         table,
         notes: Vec::new(),
@@ -83,7 +84,7 @@ pub(super) fn convergence_of_two() -> Result<(Section, Option<Figure>), Reproduc
 
     let mut groups = Vec::new();
     let mut wins = 0;
-    for network in [NETWORKS[0], NETWORKS[1]] {
+    for network in [Network::ResNet50, Network::YoloV3] {
         for system in SYSTEMS {
             let case = Case::new(network, system)?;
             let [one, three] = [run(&case, Heuristic::ALL[0])?.spent, run(&case, Heuristic::H3)?.spent];
@@ -91,14 +92,14 @@ pub(super) fn convergence_of_two() -> Result<(Section, Option<Figure>), Reproduc
             let shares = [one, three].map(|spent| spent.seconds() / shorter);
             wins += usize::from(three < one);
             table.row([
-                network.0.to_owned(),
+                network.to_string(),
                 system.name.to_owned(),
                 seconds(one),
                 seconds(three),
                 format!("{:.2}", shares[0]),
                 format!("{:.2}", shares[1]),
             ]);
-            groups.push((format!("{} {}", &network.0[..1], system.name), shares.to_vec()));
+            groups.push((format!("{} {}", &network.name()[..1], system.name), shares.to_vec()));
         }
     }
 
@@ -108,7 +109,8 @@ pub(super) fn convergence_of_two() -> Result<(Section, Option<Figure>), Reproduc
     let cases = 2 * SYSTEMS.len();
 
     let section = Section {
-        title: "Figure 8: convergence of H1 and H3".to_owned(),
+        item: PaperItem::Figure(8),
+        about: "convergence of H1 and H3".to_owned(),
         kind: Kind::Assumed,
         table,
         notes: Vec::new(),

@@ -16,7 +16,8 @@ struct Cores {
     bytes_per_second: f64,
 }
 
-/// A big core at 2 GHz that reaches 70 % of 4 multiply-accumulates per cycle, a little one at 1.4 GHz that reaches 70 % of 2.
+/// A big core at 2 GHz that reaches 70 % of 4 multiply-accumulates per cycle, a little one at 1.4 GHz that reaches 70 %
+/// of 2.
 const BIG: f64 = 2.0e9 * 4.0 * 0.7;
 const LITTLE: f64 = 1.4e9 * 2.0 * 0.7;
 /// What each core beyond the first adds to a place.
@@ -56,6 +57,10 @@ pub(crate) const SYSTEMS: [System; 5] = [
     System { name: "C5", fast: (4, Cores::big("F4", 4)), slow: (4, Cores::little("S4", 4)) },
 ];
 
+/// The systems with four places and with eight that most figures are of.
+pub(crate) const C2: System = SYSTEMS[1];
+pub(crate) const C5: System = SYSTEMS[4];
+
 impl System {
     /// The space of a network on this system.
     pub(crate) fn space(&self, layers: &[Layer]) -> Result<Space, TuneError> {
@@ -71,7 +76,8 @@ impl System {
         })
     }
 
-    /// What is known without running anything: the work of layers, and that fast places are faster; taken as twice as fast.
+    /// What is known without running anything: the work of layers, and that fast places are faster; taken as twice as
+    /// fast.
     pub(crate) fn prior(&self, space: &Space) -> LayerTimes {
         LayerTimes::new(space, |place, layer| {
             Nanoseconds(space.weights()[layer] / 1000 * if space.kind(place) == 0 { 1 } else { 2 })

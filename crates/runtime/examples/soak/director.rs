@@ -76,7 +76,8 @@ impl<'a> Director<'a> {
         }
     }
 
-    /// Takes back what happened, sets the schedule that memory is measured with, and waits until the ones before are gone.
+    /// Takes back what happened, sets the schedule that memory is measured with, and waits until the ones before are
+    /// gone.
     pub(crate) fn rest(&mut self) {
         self.load = None;
         self.faults_to_be.is_device_gone.store(false, Ordering::SeqCst);

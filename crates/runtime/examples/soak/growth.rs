@@ -30,7 +30,8 @@ impl Growth {
         (&part[..third], &part[part.len() - third..])
     }
 
-    /// By what share memory grew after it had settled, told from the medians of the first third and the last. `None` after short runs.
+    /// By what share memory grew after it had settled, told from the medians of the first third and the last. `None`
+    /// after short runs.
     fn memory(&self, bytes: fn(&Footprint) -> u64) -> Option<f64> {
         let median = |part: Part<'_>| {
             let mut bytes: Vec<u64> = part.iter().map(|(_, footprint)| bytes(footprint)).collect();

@@ -1,8 +1,9 @@
-//! Hours of what may go wrong: schedules are replaced, other programs' load and cores come and go, devices are lost and come back, workers
-//! panic and hang, while frames flow. Every result is checked, and memory, threads and descriptors are written down.
+//! Hours of what may go wrong: schedules are replaced, other programs' load and cores come and go, devices are lost and
+//! come back, workers panic and hang, while frames flow. Every result is checked, and memory, threads and descriptors
+//! are written down.
 //!
-//! `soak MINUTES SEED TABLE`: writes a line of `TABLE` for each round, prints what happened, and fails if anything was lost, wrong, or
-//! grew. `cargo xtask soak` runs it.
+//! `soak MINUTES SEED TABLE`: writes a line of `TABLE` for each round, prints what happened, and fails if anything was
+//! lost, wrong, or grew. `cargo xtask soak` runs it.
 
 #![allow(clippy::print_stdout, reason = "a program prints")]
 
@@ -131,8 +132,8 @@ fn is_right(found: &[Tensor], expected: &[Tensor]) -> bool {
     found.len() == expected.len() && found.iter().zip(expected).all(is_equal)
 }
 
-/// Rounds of things that happen, each with a measurement after it when no frame is under way: what frames hold for a moment differs by
-/// more than what may grow.
+/// Rounds of things that happen, each with a measurement after it when no frame is under way: what frames hold for a
+/// moment differs by more than what may grow.
 fn direct(
     director: &mut Director<'_>,
     is_resting: &AtomicBool,

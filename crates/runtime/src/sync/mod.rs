@@ -1,5 +1,5 @@
-//! Threads, locks, channels and the clock, as all of this crate uses them: in one place, so that a model that decides about the order
-//! of everything can stand in for them (`--cfg millstream_shuttle`).
+//! Threads, locks, channels and the clock, as all of this crate uses them: in one place, so that a model that decides
+//! about the order of everything can stand in for them (`--cfg millstream_shuttle`).
 
 #[cfg(millstream_shuttle)]
 pub(crate) mod model;

@@ -4,8 +4,8 @@ use millstream_machine::CoreLoad;
 
 use crate::Observation;
 
-/// What changed between two observations by more than `limit`: a stage's time or a core's clock, relatively, or the part of a core
-/// that is left to us. `None` if nothing did.
+/// What changed between two observations by more than `limit`: a stage's time or a core's clock, relatively, or the
+/// part of a core that is left to us. `None` if nothing did.
 pub(crate) fn drift(before: &Observation, now: &Observation, limit: f64) -> Option<String> {
     let percent = |ratio: f64| format!("{:+.0} %", 100.0 * (ratio - 1.0));
     let is_changed = |ratio: f64| ratio > 1.0 + limit || ratio < 1.0 / (1.0 + limit);
@@ -14,11 +14,11 @@ pub(crate) fn drift(before: &Observation, now: &Observation, limit: f64) -> Opti
             let (Some(earlier), Some(later)) = pair else { continue };
             let ratio = later.as_secs_f64() / earlier.as_secs_f64().max(1e-9);
             if is_changed(ratio) {
-                let place = match now.replica_times[stage].len() {
+                let what = match now.replica_times[stage].len() {
                     1 => format!("stage {}", stage + 1),
                     _ => format!("replica {} of stage {}", replica + 1, stage + 1),
                 };
-                return Some(format!("the time of {place} changed by {}", percent(ratio)));
+                return Some(format!("the time of {what} changed by {}", percent(ratio)));
             }
         }
     }

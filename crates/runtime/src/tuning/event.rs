@@ -1,3 +1,5 @@
+//! What happens while an engine is tuned.
+
 use std::fmt;
 use std::time::Duration;
 

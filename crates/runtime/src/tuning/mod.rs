@@ -18,12 +18,12 @@ pub use observation::Observation;
 pub use policy::{Goal, Planner, TuningPolicy};
 
 impl Engine {
-    /// Watches the running schedule until `is_over` says so, and replaces it when conditions change: a neighbour keeps a core
-    /// busy, a clock goes down, or either goes back. After a change, schedules that `planner` proposes are tried, at most
-    /// [`TuningPolicy::trials`], each for a window; the best one measured stays, the one that was there included. Frames flow
-    /// meanwhile: somebody else must submit them and receive the results.
+    /// Watches the running schedule until `is_over` says so, and replaces it when conditions change: a neighbour keeps
+    /// a core busy, a clock goes down, or either goes back. After a change, schedules that `planner` proposes are
+    /// tried, at most [`TuningPolicy::trials`], each for a window; the best one measured stays, the one that was there
+    /// included. Frames flow meanwhile: somebody else must submit them and receive the results.
     ///
-    /// `report` is told what happens; everything it was told is returned.
+    /// `report` is called for each event; all events are returned as well.
     ///
     /// # Errors
     /// [`RuntimeError::Stopped`] if the engine can't take frames any more, and [`RuntimeError::Planner`].
@@ -59,7 +59,7 @@ struct Tuning<'a> {
 }
 
 impl Tuning<'_> {
-    fn tell(&mut self, kind: TuningEventKind) {
+    fn emit(&mut self, kind: TuningEventKind) {
         let event = TuningEvent { at: self.began.elapsed(), kind };
         (self.report)(&event);
         self.events.push(event);
@@ -84,7 +84,7 @@ impl Tuning<'_> {
             };
             match drift(known, &seen, self.policy.drift) {
                 Some(reason) if is_suspected => {
-                    self.tell(TuningEventKind::Drift { reason, period: seen.period });
+                    self.emit(TuningEventKind::Drift { reason, period: seen.period });
                     planner.forget();
                     reference = self.search(planner, seen)?;
                     is_suspected = false;
@@ -104,11 +104,11 @@ impl Tuning<'_> {
             let Some(schedule) = proposed else { break };
             let configuration = schedule.to_string();
             if let Err(failure) = self.engine.reschedule(&schedule) {
-                self.tell(TuningEventKind::Refused { configuration, reason: failure.to_string() });
+                self.emit(TuningEventKind::Refused { configuration, reason: failure.to_string() });
                 break;
             }
             let Some(seen) = self.observe()? else { break };
-            self.tell(TuningEventKind::Trial { configuration, period: seen.period });
+            self.emit(TuningEventKind::Trial { configuration, period: seen.period });
             if self.measure(&seen).as_secs_f64() < self.measure(&best).as_secs_f64() * (1.0 - self.policy.gain) {
                 best = seen.clone();
             }
@@ -126,7 +126,7 @@ impl Tuning<'_> {
 
         if let Some(now) = &settled {
             let (configuration, period) = (now.schedule.to_string(), now.period);
-            self.tell(TuningEventKind::Settled { configuration, period });
+            self.emit(TuningEventKind::Settled { configuration, period });
         }
         Ok(settled)
     }

@@ -1,4 +1,4 @@
-//! Watching a schedule for a while.
+//! What watching a schedule for a while shows.
 
 use std::time::Duration;
 

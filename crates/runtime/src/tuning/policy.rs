@@ -1,3 +1,5 @@
+//! When an engine looks for a better schedule, and what a better one is.
+
 use std::time::Duration;
 
 use millstream_schedule::Schedule;
@@ -48,8 +50,8 @@ pub struct TuningPolicy {
     pub window: Duration,
     /// Frames that every replica must have worked on within that; else the window is longer.
     pub frames: u64,
-    /// Relative change of a stage's time or a core's clock, or change of the part of a core that others use, that is taken for
-    /// a change of conditions. It must show twice in a row.
+    /// Relative change of a stage's time or a core's clock, or change of the part of a core that others use, that is
+    /// taken for a change of conditions. It must show twice in a row.
     pub drift: f64,
     /// The most schedules that are tried after a change.
     pub trials: usize,

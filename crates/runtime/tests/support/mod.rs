@@ -39,6 +39,10 @@ pub(crate) struct Adding {
     pub(crate) unprepared: Option<String>,
     /// Operator that is not supported.
     pub(crate) unsupported: Option<OperatorId>,
+    /// Frames that the replica prepared first lets others finish before it goes on with its own first one.
+    pub(crate) lets_pass: usize,
+    /// Frames that all replicas have finished.
+    pub(crate) finished: Arc<AtomicUsize>,
 }
 
 pub(crate) const FAILS: f32 = 1000.0;
@@ -47,6 +51,8 @@ pub(crate) const PANICS: f32 = 2000.0;
 struct Adder {
     operators: f32,
     delay: Duration,
+    lets_pass: usize,
+    finished: Arc<AtomicUsize>,
 }
 
 impl Backend for Adding {
@@ -64,7 +70,9 @@ impl Backend for Adding {
             return Err(BackendError::Prepare { first: name.clone(), last: name.clone(), detail: "no kernel".into() });
         }
         let delay = Duration::from_micros(self.delays.get(position).copied().unwrap_or(0));
-        Ok(Box::new(Adder { operators: segment.operators.len() as f32, delay }))
+        let lets_pass = if position == 0 { self.lets_pass } else { 0 };
+        let finished = Arc::clone(&self.finished);
+        Ok(Box::new(Adder { operators: segment.operators.len() as f32, delay, lets_pass, finished }))
     }
 }
 
@@ -75,10 +83,16 @@ impl PreparedSegment for Adder {
         if !self.delay.is_zero() {
             std::thread::sleep(self.delay);
         }
+        let begin = std::time::Instant::now();
+        while self.finished.load(Ordering::SeqCst) < self.lets_pass {
+            assert!(begin.elapsed() < Duration::from_secs(60), "no other replica goes on");
+            std::thread::yield_now();
+        }
         assert!(input < PANICS, "the operator blew up on {input}");
         if input >= FAILS {
             return Err(BackendError::failed(format!("bad input {input}")));
         }
+        self.finished.fetch_add(1, Ordering::SeqCst);
         Ok(vec![Tensor::from_f32([1], vec![input + self.operators])])
     }
 }

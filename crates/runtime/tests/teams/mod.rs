@@ -14,11 +14,11 @@ pub(crate) fn processors(count: u32) -> Vec<Processor> {
     (0..count).map(|index| Processor::new("B", [index % 2])).collect()
 }
 
-/// Every operator on any processor; every operator that can be divided is, with probability `divided`, at random places.
+/// Every operator on any processor; every operator that can be divided is, with probability `divided`, at random.
 pub(crate) fn random(graph: &Graph, processors: &[Processor], divided: f64, random: &mut impl Rng) -> Replica {
     let mut lists: Vec<Vec<OperatorId>> = vec![Vec::new(); processors.len()];
     let mut splits = Vec::new();
-    let mut placed = HashSet::new();
+    let mut assigned = HashSet::new();
     let chain = millstream_partition::Chain::of(graph);
     let operators = chain.operators(chain.whole());
 
@@ -27,44 +27,50 @@ pub(crate) fn random(graph: &Graph, processors: &[Processor], divided: f64, rand
     let mut homes: Vec<Option<usize>> = vec![None; chain.blocks().len()];
     let block_of = blocks_of(&chain, operators.len());
 
-    for (place, &id) in operators.iter().enumerate() {
-        if placed.contains(&id) {
+    for (position, &id) in operators.iter().enumerate() {
+        if assigned.contains(&id) {
             continue;
         }
+
         let may_be_tiled = divided > 0.0 && random.random_bool(0.4 * divided);
-        let next = &operators[place..];
+        let next = &operators[position..];
         let tiles = if may_be_tiled { tiles(graph, next, processors.len(), random) } else { None };
         let cuts_block = |at: usize| {
             let both = at.checked_sub(1).and_then(|before| Some((operators.get(before)?, operators.get(at)?)));
             is_quantised && both.is_some_and(|(one, other)| block_of[one.index()] == block_of[other.index()])
         };
         let is_free = |split: &OperatorSplit| {
-            let ends = [place, place + split.operators.len()];
-            split.operators.iter().all(|id| !placed.contains(id)) && !ends.into_iter().any(cuts_block)
+            let ends = [position, position + split.operators.len()];
+            split.operators.iter().all(|id| !assigned.contains(id)) && !ends.into_iter().any(cuts_block)
         };
+
         if let Some(split) = tiles.filter(is_free) {
-            placed.extend(split.operators.iter().copied());
-            let lists = lists.iter_mut().zip(&split.shares).filter(|(_, rows)| **rows > 0);
-            lists.for_each(|(list, _)| list.extend(&split.operators));
+            assigned.extend(split.operators.iter().copied());
+            give_parts(&mut lists, &split);
             splits.push(split);
             continue;
         }
+
         match split(graph, id, processors.len(), random) {
             Some(split) if random.random_bool(divided) => {
-                placed.extend(split.operators.iter().copied());
-                let lists = lists.iter_mut().zip(&split.shares).filter(|(_, channels)| **channels > 0);
-                lists.for_each(|(list, _)| list.extend(&split.operators));
+                assigned.extend(split.operators.iter().copied());
+                give_parts(&mut lists, &split);
                 splits.push(split);
             }
             _ => {
                 let anywhere = random.random_range(0..processors.len());
-                let place = if is_quantised { *homes[block_of[id.index()]].get_or_insert(anywhere) } else { anywhere };
-                lists[place].push(id);
+                let processor =
+                    if is_quantised { *homes[block_of[id.index()]].get_or_insert(anywhere) } else { anywhere };
+                lists[processor].push(id);
             }
         }
     }
 
-    // A processor without operators is no processor of the stage.
+    replica(processors, lists, splits)
+}
+
+/// What each processor of a list runs; one without operators is no processor of the stage.
+fn replica(processors: &[Processor], mut lists: Vec<Vec<OperatorId>>, mut splits: Vec<OperatorSplit>) -> Replica {
     let used: Vec<usize> = (0..lists.len()).filter(|&index| !lists[index].is_empty()).collect();
     for split in &mut splits {
         split.shares = used.iter().map(|&index| split.shares[index]).collect();
@@ -74,6 +80,12 @@ pub(crate) fn random(graph: &Graph, processors: &[Processor], divided: f64, rand
         operators: std::mem::take(&mut lists[index]),
     };
     Replica { assignments: used.iter().map(assignment).collect(), splits }
+}
+
+/// Adds divided operators to the lists of all processors that make something of them.
+fn give_parts(lists: &mut [Vec<OperatorId>], split: &OperatorSplit) {
+    let lists = lists.iter_mut().zip(&split.shares).filter(|(_, share)| **share > 0);
+    lists.for_each(|(list, _)| list.extend(&split.operators));
 }
 
 /// The block of each operator.
@@ -106,6 +118,7 @@ fn split(graph: &Graph, head: OperatorId, processors: usize, random: &mut impl R
     if channels.iter().filter(|&&own| own > 0).count() < 2 {
         return None;
     }
+
     let mut operators = vec![head];
     let followers = graph.channel_followers(head);
     let ends: Vec<usize> =
@@ -129,12 +142,12 @@ pub(crate) fn branches(graph: &Graph, processors: &[Processor]) -> Replica {
             lists[home[id.index()]].push(id);
             continue;
         }
-        let place = graph.operator(id).inputs.iter().find_map(|&value| {
+        let processor = graph.operator(id).inputs.iter().find_map(|&value| {
             let position = graph.readers(value).iter().position(|&reader| reader == id)?;
             let before = graph.producer(value).map_or(0, |producer| home[producer.index()]);
             Some((before + position) % processors.len())
         });
-        home[id.index()] = place.unwrap_or(0);
+        home[id.index()] = processor.unwrap_or(0);
         lists[home[id.index()]].push(id);
     }
     let assignments = processors.iter().cloned().zip(lists).filter(|(_, operators)| !operators.is_empty());

@@ -32,8 +32,8 @@ id! {
 }
 
 id! {
-    /// A processor of a [`TaskGraph`](super::TaskGraph), counted from 0. Several may be of one class of a cost table; the class is a
-    /// [`ProcessorIndex`](millstream_cost::ProcessorIndex).
+    /// A processor of a [`TaskGraph`](super::TaskGraph), counted from 0. Several may be of one class of a cost table;
+    /// the class is a [`ClassId`](millstream_cost::ClassId).
     ProcessorId
 }
 
@@ -43,7 +43,7 @@ id! {
 }
 
 id! {
-    /// What a [`TaskGraph`](super::TaskGraph) finds a [`Dependency`](super::Dependency) by; only the task graph itself knows what it
-    /// counts.
+    /// What a [`TaskGraph`](super::TaskGraph) finds a [`Dependency`](super::Dependency) by; only the task graph itself
+    /// knows what it counts.
     DependencyId
 }

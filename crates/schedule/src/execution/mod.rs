@@ -1,12 +1,15 @@
-//! How tasks run on processors: the rules by which every number that is promised comes about. Evaluation, energy, mapping, branch and bound,
-//! teams and the simulator go through them; validation asks for an order in which tasks can run.
+//! How tasks run on processors: the rules by which every number that is promised comes about. Evaluation, energy,
+//! mapping, branch and bound, teams and the simulator go through them; validation asks for an order in which tasks can
+//! run.
 //!
-//! A processor runs its tasks in order, each as soon as the processor is free and the task's inputs have arrived (self-timed). A
-//! value that another processor made arrives after a transfer, which all readers there share. A transfer that occupies its sender
-//! follows the task that makes the value, to one processor after the other; one that occupies its receiver precedes the first task
-//! there that reads the value, and several do so in the order in which their values were made. Any other goes on beside computation.
+//! A processor runs its tasks in order, each as soon as the processor is free and the task's inputs have arrived
+//! (self-timed). A value that another processor made arrives after a transfer, which all readers there share. A
+//! transfer that occupies its sender follows the task that makes the value, to one processor after the other; one that
+//! occupies its receiver precedes the first task there that reads the value, and several do so in the order in which
+//! their values were made. Any other goes on beside computation.
 //!
-//! What is kept for each task or each processor comes as a slice, in which the place of a [`TaskId`] or a [`ProcessorId`] is its number.
+//! What is kept for each task or each processor comes as a slice, in which the place of a [`TaskId`] or a
+//! [`ProcessorId`] is its number.
 
 mod ids;
 mod task_graph;
@@ -29,10 +32,10 @@ pub struct Span {
 
 /// What has run so far, and when its values are where.
 ///
-/// Its steps are two: a processor has [fetched](Execution::fetched) a value, or has [ended](Execution::ended) a task and sends what that
-/// made. [`Execution::next`] tells which of them a processor is to do next. Whoever knows how long all takes goes a task at a time, with
-/// [`Execution::run`]; a simulator, in which times depend on what else happens, makes the same steps when they happen.
-/// [`Execution::rollback`] takes steps back.
+/// Its steps are two: a processor has [fetched](Execution::record_fetch) a value, or has [ended](Execution::record_end)
+/// a task and sends what that made. [`Execution::next`] tells which of them a processor is to do next. Whoever knows
+/// how long all takes goes a task at a time, with [`Execution::run`]; a simulator, in which times depend on what else
+/// happens, makes the same steps when they happen. [`Execution::rollback`] takes steps back.
 #[derive(Debug, Clone)]
 pub struct Execution {
     spans: Vec<Span>,
@@ -66,7 +69,7 @@ enum Done {
     FetchFrom(TaskId),
 }
 
-/// What a processor is to do next.
+/// The next step of a processor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Next {
     /// It fetches a value.
@@ -132,8 +135,8 @@ impl Execution {
         }
     }
 
-    /// Runs a task whose inputs are made, and sends its values to all that will read them; `home` has every task's processor, each of
-    /// which must be able to run its task. Otherwise nothing happens.
+    /// Runs a task whose inputs are made, and sends its values to all that will read them; `home` has every task's
+    /// processor, each of which must be able to run its task. Otherwise nothing happens.
     pub fn run(&mut self, graph: &impl TaskGraph, task: TaskId, home: &[ProcessorId]) -> Span {
         let processor = home[task.index()];
         let recipients = recipients(graph, task, processor, |reader| std::iter::once(home[reader.index()]));
@@ -142,8 +145,8 @@ impl Execution {
         span.unwrap_or_default()
     }
 
-    /// Runs a task on a processor, but not before some time, and sends its values to these recipients, in order. `None`, and
-    /// nothing happens, as for [`Execution::earliest`].
+    /// Runs a task on a processor, but not before some time, and sends its values to these recipients, in order.
+    /// `None`, and nothing happens, as for [`Execution::earliest`].
     pub fn run_to(
         &mut self,
         graph: &impl TaskGraph,
@@ -156,17 +159,17 @@ impl Execution {
         let Needs { arrival, fetches } = self.needs(graph, task, processor);
         let arrival = arrival?;
         for fetch in fetches {
-            self.fetched(fetch, processor, fetch.end(self.free[processor.index()]));
+            self.record_fetch(fetch, processor, fetch.end(self.free[processor.index()]));
         }
 
         let start = self.free[processor.index()].max(arrival).max(not_before);
         let span = Span { start, end: start + time };
-        self.ended(task, processor, span, recipients);
+        self.record_end(task, processor, span, recipients);
         Some(span)
     }
 
-    /// What a processor whose next task is this one is to do, as far as what has been done by now tells. Values are fetched in the order in
-    /// which they were made, while others are still being made.
+    /// What a processor whose next task is this one is to do, as far as what has been done by now tells. Values are
+    /// fetched in the order in which they were made, while others are still being made.
     pub fn next(&self, graph: &impl TaskGraph, task: TaskId, processor: ProcessorId) -> Next {
         let Needs { arrival, fetches } = self.needs(graph, task, processor);
         match (fetches.first(), arrival) {
@@ -177,7 +180,7 @@ impl Execution {
     }
 
     /// A processor has fetched a value at this time.
-    pub fn fetched(&mut self, fetch: Fetch, processor: ProcessorId, at: Nanoseconds) {
+    pub fn record_fetch(&mut self, fetch: Fetch, processor: ProcessorId, at: Nanoseconds) {
         let Fetch { maker, value, time, .. } = fetch;
         let transfer = Transfer { value, to: processor, at, time, blocks: BlockedEnd::Receiver };
         self.transfers[maker.index()].push(transfer);
@@ -185,7 +188,7 @@ impl Execution {
     }
 
     /// A processor has run a task, and sends its values to these recipients, one after the other.
-    pub fn ended(&mut self, task: TaskId, processor: ProcessorId, span: Span, recipients: &[Recipient]) {
+    pub fn record_end(&mut self, task: TaskId, processor: ProcessorId, span: Span, recipients: &[Recipient]) {
         (self.spans[task.index()], self.homes[task.index()]) = (span, processor);
         let mut free = span.end;
         for &Recipient { value, to, time } in recipients {
@@ -203,7 +206,8 @@ impl Execution {
         *busy += time;
     }
 
-    /// When a task could start on a processor; `None` if a task has not run whose value it needs, or has not sent it there.
+    /// When a task could start on a processor; `None` if a task has not run whose value it needs, or has not sent it
+    /// there.
     pub fn earliest(&self, graph: &impl TaskGraph, task: TaskId, processor: ProcessorId) -> Option<Nanoseconds> {
         let Needs { arrival, fetches } = self.needs(graph, task, processor);
         let free = fetches.iter().fold(self.free[processor.index()], |free, fetch| fetch.end(free));
@@ -269,7 +273,8 @@ impl Execution {
         &self.busy
     }
 
-    /// The transfers of a task's values that occupied a processor: first those that its own processor made, in that order.
+    /// The transfers of a task's values that occupied a processor: first those that its own processor made, in that
+    /// order.
     pub fn transfers(&self, maker: TaskId) -> &[Transfer] {
         &self.transfers[maker.index()]
     }
@@ -286,7 +291,7 @@ impl Execution {
 
 /// What a task waits for on a processor.
 struct Needs {
-    /// When all that nobody fetches has arrived; `None` if it is not known yet.
+    /// When all values that need no fetching have arrived; `None` if it is not known yet.
     arrival: Option<Nanoseconds>,
     /// What the processor fetches before, in order.
     fetches: Vec<Fetch>,

@@ -1,3 +1,5 @@
+//! What execution asks of a task graph, and orders in which tasks can run.
+
 use millstream_cost::{BlockedEnd, Nanoseconds};
 
 use super::{DependencyId, OutputId, ProcessorId, TaskId};
@@ -15,7 +17,7 @@ pub struct Dependency {
     pub id: DependencyId,
 }
 
-/// What moving a value from one processor to another takes.
+/// The time of moving a value from one processor to another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct TransferCost {
     /// Time until it is there.
@@ -59,8 +61,8 @@ pub struct Deadlock {
     pub needs: TaskId,
 }
 
-/// An order in which all of so many tasks can run when each processor runs its own in the given order; `makers` tells what a task
-/// waits for.
+/// An order in which all of so many tasks can run when each processor runs its own in the given order; `makers` tells
+/// what a task waits for.
 ///
 /// # Errors
 /// [`Deadlock`] if a task waits for one that runs after it.

@@ -50,8 +50,8 @@ pub struct Recipient {
     pub time: Nanoseconds,
 }
 
-/// Where a task's values are sent from a processor by transfers that occupy it, in the order in which that happens: value by value,
-/// processor by processor. `places` tells on which processors a reader is, or could be.
+/// The transfers of a task's values that occupy the processor `from` on which they were made, in the order in which it
+/// makes them: value by value, processor by processor. `places` tells on which processors a reader is, or could be.
 pub fn recipients<I: Iterator<Item = ProcessorId>>(
     graph: &impl TaskGraph,
     task: TaskId,

@@ -12,7 +12,8 @@ pub struct Case {
     times: Vec<Vec<u64>>,
 }
 
-/// Weights of layers, and for each place the name of its kind and times of the layers there. Places of one kind follow each other.
+/// Weights of layers, and for each place the name of its kind and times of the layers there. Places of one kind follow
+/// each other.
 pub fn case(weights: &[u64], places: &[(&str, &[u64])]) -> Case {
     let mut kinds: Vec<PlaceKind> = Vec::new();
     for (name, _) in places {

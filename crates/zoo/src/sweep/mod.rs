@@ -1,8 +1,9 @@
-//! Networks made for profiling: they cover the grid of Pipe-it (section V-B) and the other operators that networks have.
+//! Networks made for profiling: they cover the grid of Pipe-it (section V-B) and the other operators that networks
+//! have.
 //!
-//! Runtimes fuse operators and choose layouts by what is around them, so a convolution that is measured alone is not the
-//! one that a network runs. The sweep therefore consists of small networks, in which every operator is in the company that
-//! it usually keeps.
+//! Runtimes fuse operators and choose layouts by what is around them, so a convolution that is measured alone is not
+//! the one that a network runs. The sweep therefore consists of small networks, in which every operator is in the
+//! company that it usually keeps.
 
 mod design;
 mod motifs;
@@ -59,7 +60,8 @@ impl Iterator for Sweep {
     }
 }
 
-/// A walk from large maps to small ones: at each size two convolutions of the design, a motif, and one more convolution.
+/// A walk from large maps to small ones: at each size two convolutions of the design, a motif, and one more
+/// convolution.
 fn build(layers: &mut Layers, design: &mut Design, index: usize) {
     let is_wide = index % 2 == 1;
     // Every third network has sizes off the grid.

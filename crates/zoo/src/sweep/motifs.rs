@@ -44,12 +44,12 @@ fn branches(layers: &mut Layers, map: &Map) -> Map {
 fn depthwise(layers: &mut Layers, map: &Map, kernel: usize) -> Map {
     let narrow = layers.conv(map, Conv::new(64, 1).batch_norm().activation(Activation::None));
     let wide = layers.conv(&narrow, Conv::new(256, 1).batch_norm().activation(Activation::Relu6));
-    let own = Conv::new(256, kernel).groups(256).batch_norm().activation(Activation::Relu6);
-    let filtered = layers.conv(&wide, own);
+    let wide_filter = Conv::new(256, kernel).groups(256).batch_norm().activation(Activation::Relu6);
+    let filtered = layers.conv(&wide, wide_filter);
     let inner = layers.conv(&filtered, Conv::new(64, 1).batch_norm().activation(Activation::None));
-    let own = Conv::new(64, 3).groups(64).batch_norm();
+    let narrow_filter = Conv::new(64, 3).groups(64).batch_norm();
     let sum = layers.add(&narrow, &inner);
-    layers.conv(&sum, own)
+    layers.conv(&sum, narrow_filter)
 }
 
 /// Long kernels in both directions (Inception-v3).

@@ -30,8 +30,8 @@ fn residual(layers: &mut Layers, map: &QuantisedMap, filters: usize) -> Quantise
 }
 
 fn separable(layers: &mut Layers, map: &QuantisedMap, filters: usize, stride: usize) -> QuantisedMap {
-    let own = Conv::new(map.channels(), 3).stride(stride).groups(map.channels()).activation(Activation::Relu6);
-    let map = layers.quantised_conv(map, own);
+    let depthwise = Conv::new(map.channels(), 3).stride(stride).groups(map.channels()).activation(Activation::Relu6);
+    let map = layers.quantised_conv(map, depthwise);
     layers.quantised_conv(&map, Conv::new(filters, 1).activation(Activation::None))
 }
 

@@ -12,12 +12,12 @@ const LEGEND: [&str; 2] = ["our schedules", "what one would use otherwise"];
 
 /// What there is to tell of one network.
 pub(super) fn chapter(network: &Network, report: &NetworkContest, conditions: &str) -> ReportChapter {
-    let rate_bar = |own: &ContenderReport| {
-        let text = format!("{:.1}", own.frames_per_second);
-        bar(own, own.frames_per_second, text, own.rounds.clone())
+    let rate_bar = |contender: &ContenderReport| {
+        let text = format!("{:.1}", contender.frames_per_second);
+        bar(contender, contender.frames_per_second, text, contender.rounds.clone())
     };
-    let time_bar = |own: &ContenderReport| {
-        bar(own, 1e3 * own.median_frame_seconds, milliseconds(own.median_frame_seconds), Vec::new())
+    let time_bar = |contender: &ContenderReport| {
+        bar(contender, 1e3 * contender.median_frame_seconds, milliseconds(contender.median_frame_seconds), Vec::new())
     };
     let rate_bars: Vec<ContestBar> = report.contenders.iter().map(rate_bar).collect();
     let time_bars: Vec<ContestBar> = report.contenders.iter().map(time_bar).collect();
@@ -51,13 +51,13 @@ pub(super) fn chapter(network: &Network, report: &NetworkContest, conditions: &s
     ReportChapter { title: format!("{}, {conditions}", report.network), sections }
 }
 
-fn bar(own: &ContenderReport, value: f64, text: String, rounds: Vec<f64>) -> ContestBar {
-    let order = if own.in_order { "" } else { " (order not kept)" };
-    ContestBar { name: format!("{}{order}", own.name), is_ours: own.rival.is_none(), value, text, rounds }
+fn bar(contender: &ContenderReport, value: f64, text: String, rounds: Vec<f64>) -> ContestBar {
+    let order = if contender.in_order { "" } else { " (order not kept)" };
+    ContestBar { name: format!("{}{order}", contender.name), is_ours: contender.rival.is_none(), value, text, rounds }
 }
 
 fn facts(report: &NetworkContest, conditions: &str) -> Vec<Fact> {
-    let rounds = report.contenders.first().map_or(0, |own| own.rounds.len());
+    let rounds = report.contenders.first().map_or(0, |contender| contender.rounds.len());
     let mut facts = vec![
         Fact::new("Conditions", conditions),
         Fact::new("Rounds", format!("{rounds}, in which all took turns; numbers are medians over them")),
@@ -74,8 +74,8 @@ fn facts(report: &NetworkContest, conditions: &str) -> Vec<Fact> {
 
 /// Ours beside the best of the others, in what each of ours is for.
 fn numbers(report: &NetworkContest) -> Vec<Number> {
-    let rivals = || report.contenders.iter().filter(|own| own.rival.is_some());
-    let ours = || report.contenders.iter().filter(|own| own.rival.is_none());
+    let rivals = || report.contenders.iter().filter(|contender| contender.rival.is_some());
+    let ours = || report.contenders.iter().filter(|contender| contender.rival.is_none());
     let best_rate =
         |one: &&ContenderReport, other: &&ContenderReport| one.frames_per_second.total_cmp(&other.frames_per_second);
     let best_time = |one: &&ContenderReport, other: &&ContenderReport| {
@@ -83,21 +83,22 @@ fn numbers(report: &NetworkContest) -> Vec<Number> {
     };
 
     let mut numbers = Vec::new();
-    if let (Some(own), Some(rival)) = (ours().max_by(best_rate), rivals().max_by(best_rate)) {
-        let difference = in_words(own.frames_per_second / rival.frames_per_second - 1.0, ["more", "fewer"]);
-        let is_noise = own.is_within_noise_of(rival);
+    if let (Some(contender), Some(rival)) = (ours().max_by(best_rate), rivals().max_by(best_rate)) {
+        let difference = in_words(contender.frames_per_second / rival.frames_per_second - 1.0, ["more", "fewer"]);
+        let is_noise = contender.is_within_noise_of(rival);
         numbers.push(Number {
             label: "our most frames per second".to_owned(),
-            value: format!("{:.1}", own.frames_per_second),
+            value: format!("{:.1}", contender.frames_per_second),
             remark: beside_rival(&difference, rival, is_noise),
-            tone: tone(own.frames_per_second > rival.frames_per_second, is_noise),
+            tone: tone(contender.frames_per_second > rival.frames_per_second, is_noise),
         });
     }
-    if let (Some(own), Some(rival)) = (ours().min_by(best_time), rivals().min_by(best_time)) {
-        let difference = in_words(own.median_frame_seconds / rival.median_frame_seconds - 1.0, ["longer", "shorter"]);
+    if let (Some(contender), Some(rival)) = (ours().min_by(best_time), rivals().min_by(best_time)) {
+        let difference =
+            in_words(contender.median_frame_seconds / rival.median_frame_seconds - 1.0, ["longer", "shorter"]);
         numbers.push(Number {
             label: "our shortest time of a frame".to_owned(),
-            value: format!("{} ms", milliseconds(own.median_frame_seconds)),
+            value: format!("{} ms", milliseconds(contender.median_frame_seconds)),
             remark: beside_rival(&difference, rival, false),
             tone: Tone::Plain,
         });
@@ -138,7 +139,7 @@ mod tests {
             contender("an instance per core", engine, 48.0, 0.050),
         ];
         // Enough rounds for the difference to be told.
-        contenders.iter_mut().for_each(|own| own.rounds = vec![own.frames_per_second; 12]);
+        contenders.iter_mut().for_each(|contender| contender.rounds = vec![contender.frames_per_second; 12]);
         let shown = numbers(&NetworkContest { network: "net".to_owned(), contenders });
         let [rate, time] = shown.as_slice() else { panic!("{shown:?}") };
         assert_eq!((rate.value.as_str(), rate.tone), ("60.0", Tone::Good));

@@ -1,4 +1,5 @@
-//! One row per network: our schedules beside the best of what one would use otherwise; "ORT" is ONNX Runtime at its best.
+//! One row per network: our schedules beside the best of what one would use otherwise; "ORT" is ONNX Runtime at its
+//! best.
 
 use millstream::{ContenderReport, EngineName, NetworkContest};
 use millstream_report::{Align, Fact, Part, ReportChapter, ReportSection, Table, beside, milliseconds, rate_beside};
@@ -15,7 +16,7 @@ pub(super) fn print(networks: &[NetworkContest]) {
     output::line("\nOur schedule for latency:\n");
     output::table(&summary.latency);
     output::line(format!("\n{}", summary.latency_together));
-    output::line("\nWhat these schedules are, and how they came out beside their predictions:\n");
+    output::line("\nWhat these schedules are, and how they came out beside what was expected:\n");
     output::table(&summary.predictions);
     output::line("");
     output::line(summary.median_error);
@@ -35,7 +36,7 @@ pub(super) fn chapter(networks: &[NetworkContest]) -> ReportChapter {
         ),
         section("Our schedules for latency", summary.latency, summary.latency_together),
         section(
-            "What they are, and how they came out beside their predictions",
+            "What they are, and how they came out beside what was expected",
             summary.predictions,
             summary.median_error,
         ),
@@ -63,19 +64,19 @@ impl Summary {
         };
         let median_error = format!(
             "{:.1} % of the period, {:.1} % of the latency in the median",
-            median(throughputs.iter().filter_map(|own| period_error(own.ours)).collect()),
-            median(latencies.iter().filter_map(|own| latency_error(own.ours)).collect())
+            median(throughputs.iter().filter_map(|row| period_error(row.ours)).collect()),
+            median(latencies.iter().filter_map(|row| latency_error(row.ours)).collect())
         );
         Self {
             throughput: throughput_table(&throughputs),
             throughput_together: Fact::new(
                 "Together",
-                together(throughputs.iter().map(|own| (own.network, own.ratio()))),
+                together(throughputs.iter().map(|row| (row.network, row.ratio()))),
             ),
             latency: latency_table(&latencies),
-            latency_together: Fact::new("Together", together(latencies.iter().map(|own| (own.network, own.ratio())))),
+            latency_together: Fact::new("Together", together(latencies.iter().map(|row| (row.network, row.ratio())))),
             predictions: prediction_table(&throughputs, &latencies),
-            median_error: Fact::new("Prediction", format!("wrong by {median_error}")),
+            median_error: Fact::new("Expected", format!("missed by {median_error}")),
         }
     }
 }
@@ -148,11 +149,11 @@ impl<'a> Latency<'a> {
 
 /// Our schedule for an objective; a schedule that is best for several of them is there once.
 fn ours<'a>(contest: &'a NetworkContest, objective: &str) -> Option<&'a ContenderReport> {
-    contest.contenders.iter().find(|own| own.rival.is_none() && own.name.contains(objective))
+    contest.contenders.iter().find(|contender| contender.rival.is_none() && contender.name.contains(objective))
 }
 
 fn rivals(contest: &NetworkContest) -> impl Iterator<Item = &ContenderReport> {
-    contest.contenders.iter().filter(|own| own.rival.is_some())
+    contest.contenders.iter().filter(|contender| contender.rival.is_some())
 }
 
 fn is_onnx_runtime(rival: &&ContenderReport) -> bool {
@@ -167,13 +168,13 @@ fn throughput_table(rows: &[Throughput<'_>]) -> Table {
         ("over it", Align::Right),
         ("over ORT", Align::Right),
     ]);
-    for own in rows {
+    for row in rows {
         table.row([
-            own.network.to_owned(),
-            format!("{:.1}", own.ours.frames_per_second),
-            own.best.name.clone(),
-            over(own.ours, own.best),
-            over(own.ours, own.best_of_onnx_runtime),
+            row.network.to_owned(),
+            format!("{:.1}", row.ours.frames_per_second),
+            row.best.name.clone(),
+            over(row.ours, row.best),
+            over(row.ours, row.best_of_onnx_runtime),
         ]);
     }
     table
@@ -187,13 +188,13 @@ fn latency_table(rows: &[Latency<'_>]) -> Table {
         ("faster by", Align::Right),
         ("than ORT", Align::Right),
     ]);
-    for own in rows {
+    for row in rows {
         table.row([
-            own.network.to_owned(),
-            milliseconds(own.ours.median_frame_seconds),
-            own.best.name.clone(),
-            format!("{:.2}x", own.ratio()),
-            format!("{:.2}x", own.ratio_to(own.best_of_onnx_runtime)),
+            row.network.to_owned(),
+            milliseconds(row.ours.median_frame_seconds),
+            row.best.name.clone(),
+            format!("{:.2}x", row.ratio()),
+            format!("{:.2}x", row.ratio_to(row.best_of_onnx_runtime)),
         ]);
     }
     table
@@ -204,17 +205,17 @@ fn prediction_table(throughputs: &[Throughput<'_>], latencies: &[Latency<'_>]) -
         ("network", Align::Left),
         ("for", Align::Left),
         ("stages", Align::Left),
-        ("than predicted", Align::Right),
+        ("than expected", Align::Right),
     ]);
-    for own in throughputs {
-        let rate = own.ours.predicted_period_seconds;
-        let words = rate.map_or("-".to_owned(), |period| rate_beside(own.ours.frames_per_second, 1.0 / period));
-        table.row([own.network.to_owned(), "throughput".to_owned(), own.ours.configuration.clone(), words]);
+    for row in throughputs {
+        let rate = row.ours.predicted_period_seconds;
+        let words = rate.map_or("-".to_owned(), |period| rate_beside(row.ours.frames_per_second, 1.0 / period));
+        table.row([row.network.to_owned(), "throughput".to_owned(), row.ours.configuration.clone(), words]);
     }
-    for own in latencies {
-        let times = own.ours.measured_latency_seconds.zip(own.ours.predicted_latency_seconds);
+    for row in latencies {
+        let times = row.ours.measured_latency_seconds.zip(row.ours.predicted_latency_seconds);
         let words = times.map_or("-".to_owned(), |(measured, predicted)| beside(measured, predicted));
-        table.row([own.network.to_owned(), "latency".to_owned(), own.ours.configuration.clone(), words]);
+        table.row([row.network.to_owned(), "latency".to_owned(), row.ours.configuration.clone(), words]);
     }
     table
 }

@@ -1,7 +1,7 @@
 //! One network's contenders beside each other, as tables and facts.
 
 use millstream::{ContenderReport, NetworkContest};
-use millstream_report::{Align, Fact, Table, beside, milliseconds, rate_beside, than_predicted};
+use millstream_report::{Align, Fact, Table, beside, milliseconds, rate_beside, than_expected};
 
 /// What passed, and how much more ours did.
 pub(super) fn rates(report: &NetworkContest) -> Table {
@@ -53,8 +53,12 @@ pub(super) fn notes(report: &NetworkContest) -> Vec<Fact> {
         };
         facts.push(Fact::new("Marked =", text));
     }
-    let unordered: Vec<&str> =
-        report.contenders.iter().filter(|own| !own.in_order).map(|own| own.name.as_str()).collect();
+    let unordered: Vec<&str> = report
+        .contenders
+        .iter()
+        .filter(|contender| !contender.in_order)
+        .map(|contender| contender.name.as_str())
+        .collect();
     if !unordered.is_empty() {
         facts.push(Fact::new("Order", format!("kept by all but {}", unordered.join("; "))));
     }
@@ -66,25 +70,29 @@ pub(super) fn notes(report: &NetworkContest) -> Vec<Fact> {
     facts
 }
 
-/// How one of our schedules came out beside what was predicted.
+/// How one of our schedules came out beside what its file says.
 fn prediction(contender: &ContenderReport) -> Option<Fact> {
     let rate = rate_beside(contender.frames_per_second, 1.0 / contender.predicted_period_seconds?);
     let latency = beside(contender.measured_latency_seconds?, contender.predicted_latency_seconds?);
-    let (rate, latency) = (than_predicted(&rate), than_predicted(&latency));
-    Some(Fact::new("Prediction", format!("{}: frames per second {rate}, latency {latency}", contender.name)))
+    let (rate, latency) = (than_expected(&rate), than_expected(&latency));
+    Some(Fact::new("Expected", format!("{}: frames per second {rate}, latency {latency}", contender.name)))
 }
 
 /// Which rounds of which contenders stayed disturbed; `None` if none did.
 fn disturbed(contenders: &[ContenderReport]) -> Option<String> {
-    let rounds = |own: &ContenderReport| format!("{} of {} rounds", own.disturbed_rounds, own.rounds.len());
-    let concerned: Vec<&ContenderReport> = contenders.iter().filter(|own| own.disturbed_rounds > 0).collect();
+    let rounds =
+        |contender: &ContenderReport| format!("{} of {} rounds", contender.disturbed_rounds, contender.rounds.len());
+    let concerned: Vec<&ContenderReport> =
+        contenders.iter().filter(|contender| contender.disturbed_rounds > 0).collect();
     let first = concerned.first()?;
-    let is_same = contenders.iter().all(|own| own.disturbed_rounds == first.disturbed_rounds);
+    let is_same = contenders.iter().all(|contender| contender.disturbed_rounds == first.disturbed_rounds);
     Some(match is_same {
         true => format!("{} of every contender", rounds(first)),
-        false => {
-            concerned.iter().map(|own| format!("{} of '{}'", rounds(own), own.name)).collect::<Vec<_>>().join(", ")
-        }
+        false => concerned
+            .iter()
+            .map(|contender| format!("{} of '{}'", rounds(contender), contender.name))
+            .collect::<Vec<_>>()
+            .join(", "),
     })
 }
 

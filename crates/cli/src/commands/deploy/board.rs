@@ -11,9 +11,9 @@ const GLIBC: (u32, u32) = (2, 28);
 /// What lines that are for this program begin with: shells of users may print more.
 const MARK: &str = "millstream-deploy ";
 
-/// What was told.
+/// What a board reports of itself.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Told {
+pub(super) struct RemoteFacts {
     system: String,
     pub(super) architecture: String,
     glibc: Option<(u32, u32)>,
@@ -27,7 +27,7 @@ pub(super) fn go_to(remote_folder: Option<&str>) -> String {
 }
 
 /// Asks the board, and fails if no package can run there.
-pub(super) fn ask(ssh: &Ssh, remote_folder: Option<&str>) -> Result<Told> {
+pub(super) fn ask(ssh: &Ssh, remote_folder: Option<&str>) -> Result<RemoteFacts> {
     let go = go_to(remote_folder);
     let script = format!(
         "{go} || exit 1
@@ -40,14 +40,14 @@ echo \"{MARK}free $(df -Pk . | tail -n 1)\""
     if !ended.status.success() {
         bail!("{}: {}; name a folder that is there with --remote-folder", ssh.host, ended.stderr.trim());
     }
-    let told = Told::read(&ended.stdout);
+    let told = RemoteFacts::read(&ended.stdout);
     told.check(&ssh.host).map(|()| told)
 }
 
 /// The value of a line that a script printed for this program.
 pub(super) fn value<'a>(text: &'a str, key: &str) -> Option<&'a str> {
     let mut lines = text.lines().filter_map(|line| line.strip_prefix(MARK)?.split_once(' '));
-    lines.find(|(own, _)| *own == key).map(|(_, value)| value.trim())
+    lines.find(|(found, _)| *found == key).map(|(_, value)| value.trim())
 }
 
 /// Prints a value so that it is found again.
@@ -55,7 +55,7 @@ pub(super) fn print(key: &str, value: &str) -> String {
     format!("echo {MARK}{key} {value}")
 }
 
-impl Told {
+impl RemoteFacts {
     fn read(text: &str) -> Self {
         let value = |key| value(text, key).unwrap_or_default();
         let mut version = value("libc").strip_prefix("glibc ").unwrap_or_default().split('.').map(str::parse);
@@ -85,7 +85,7 @@ impl Told {
         }
         // What can't be told shows when the program is started.
         match self.glibc.filter(|&version| version < GLIBC) {
-            Some((own, older)) => bail!("{host} has glibc {own}.{older}; packages need {major}.{minor} or newer"),
+            Some((found, older)) => bail!("{host} has glibc {found}.{older}; packages need {major}.{minor} or newer"),
             None => Ok(()),
         }
     }
@@ -114,8 +114,8 @@ mod tests {
 
     #[test]
     fn what_the_board_says_is_read_among_what_its_shell_says() {
-        let told = Told::read(TOLD);
-        let expected = Told {
+        let told = RemoteFacts::read(TOLD);
+        let expected = RemoteFacts {
             system: "Linux".to_owned(),
             architecture: "aarch64".to_owned(),
             glibc: Some((2, 31)),
@@ -123,17 +123,17 @@ mod tests {
         };
         assert_eq!(told, expected);
         assert!(told.check("board").is_ok() && told.check_room(2 << 20, "board", "home").is_ok());
-        assert!(Told::read(&TOLD.replace("glibc 2.31", "")).check("board").is_ok(), "it may not tell");
+        assert!(RemoteFacts::read(&TOLD.replace("glibc 2.31", "")).check("board").is_ok(), "it may not tell");
     }
 
     #[test]
     fn boards_that_can_not_be_used_are_told_why() {
         let refused =
-            |from: &str, to: &str| Told::read(&TOLD.replace(from, to)).check("board").unwrap_err().to_string();
+            |from: &str, to: &str| RemoteFacts::read(&TOLD.replace(from, to)).check("board").unwrap_err().to_string();
         assert!(refused("aarch64", "riscv64").contains("board is Linux on riscv64"));
         assert!(refused("Linux", "Darwin").contains("Darwin"));
         assert!(refused("2.31", "2.27").contains("has glibc 2.27; packages need 2.28"));
-        let message = Told::read(TOLD).check_room((2 << 20) + 1, "board", "home").unwrap_err().to_string();
+        let message = RemoteFacts::read(TOLD).check_room((2 << 20) + 1, "board", "home").unwrap_err().to_string();
         assert!(
             message.contains("2 MiB left in home, and about 3 MiB") && message.contains("--remote-folder"),
             "{message}"

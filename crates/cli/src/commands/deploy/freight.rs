@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail};
 use millstream::onnx::weight_files;
 use tempfile::TempDir;
 
-/// The last file, so that whoever has it has all before.
+/// The last file: if it has arrived, all others have.
 pub(super) const LAST: &str = "complete";
 /// The package's name on the board.
 pub(super) const PACKAGE: &str = "package.tar.gz";

@@ -1,7 +1,9 @@
-//! `deploy`: copies a package and a network to a board, has it measured, planned and run there, and brings the reports back.
+//! `deploy`: copies a package and a network to a board, has it measured, planned and run there, and brings the reports
+//! back.
 //!
-//! All goes through the system's `ssh`, so that keys, names and jumps are what the user has set up. Nothing is left on the board but what
-//! somebody wants to keep: a connection that ends, in whatever way, ends what runs there and removes its folder.
+//! All goes through the system's `ssh`, so that keys, names and jumps are what the user has set up. Nothing is left on
+//! the board but what somebody wants to keep: a connection that ends, in whatever way, ends what runs there and removes
+//! its folder.
 
 mod board;
 mod freight;
@@ -62,8 +64,8 @@ struct Deployed<'a> {
 }
 
 impl<'a> Deployed<'a> {
-    /// Copies everything, checks it there, and unpacks the package. What does not arrive as a whole, or what nobody is there for any more in
-    /// the end, is removed again.
+    /// Copies everything, checks it there, and unpacks the package. What does not arrive as a whole, or what nobody is
+    /// there for any more in the end, is removed again.
     fn copy(command: &'a DeployCommand, ssh: Ssh, freight: &Freight, checksum: &str) -> Result<Self> {
         output::remark(format!("copying {} MiB to {} ...", freight.copied_bytes.div_ceil(1 << 20), ssh.host));
         let script = format!(
@@ -117,8 +119,8 @@ version=$(\"$1\" --version) || give_up {NOT_STARTED}
         self.show(&report)
     }
 
-    /// Runs the program on the board and brings a file back. What a command fails with that has written its file all the same comes back
-    /// before the failure.
+    /// Runs the program on the board and brings a file back. What a command fails with that has written its file all
+    /// the same comes back before the failure.
     fn step(&self, words: &[&str], more: &[String], file: &str, printed: Printed) -> Result<String> {
         let Self { command, ssh, folder, program } = self;
         output::remark(format!("{} on {} ...", words[0], ssh.host));
@@ -160,7 +162,7 @@ version=$(\"$1\" --version) || give_up {NOT_STARTED}
             let rate = |period: f64| format!("{:.1}", 1.0 / period.max(1e-12));
             let measured = run.measured_period_seconds.map_or_else(|| "-".to_owned(), rate);
             output::line(format!(
-                "\n{}: {} as {}, {measured} frames/s ({} predicted), {:.2} ms each ({:.2} predicted); {} frames checked",
+                "\n{}: {} as {}, {measured} frames/s ({} expected), {:.2} ms each ({:.2} expected); {} frames checked",
                 self.ssh.host,
                 run.network,
                 run.configuration,

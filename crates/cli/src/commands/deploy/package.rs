@@ -44,18 +44,18 @@ fn folders() -> Vec<PathBuf> {
 /// Fails if a package is for another architecture, by its program, or else by its name.
 fn check_architecture(archive: &Path, architecture: &str) -> Result<()> {
     let name = archive.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let by_name = || ARCHITECTURES.into_iter().find(|own| name.ends_with(&format!("-{own}{ENDING}")));
+    let by_name = || ARCHITECTURES.into_iter().find(|architecture| name.ends_with(&format!("-{architecture}{ENDING}")));
     let head = head_of_program(archive);
     if head.is_empty() && archive.is_file() {
         bail!(
-            "{} is no package of Millstream: there is no bin/millstream in it; `cargo xtask package --target {architecture}` makes one",
+            "{} is not a Millstream package: there is no bin/millstream in it; `cargo xtask package --target {architecture}` makes one",
             archive.display()
         );
     }
     if archive.is_file() {
         check_sound(archive)?;
     }
-    match architecture_of(&head).or_else(by_name).filter(|&own| own != architecture) {
+    match architecture_of(&head).or_else(by_name).filter(|&found| found != architecture) {
         Some(other) => bail!(
             "{} is for {other}, and the board is {architecture}: `cargo xtask package --target {architecture}` makes the right one",
             archive.display()
@@ -91,8 +91,8 @@ fn head_of_program(archive: &Path) -> Vec<u8> {
     head
 }
 
-/// The architecture of a program by its first bytes, which are those of an ELF file: what it is, and the number of its machine. `None` for
-/// others.
+/// The architecture of a program by its first bytes, which are those of an ELF file: what it is, and the number of its
+/// machine. `None` for others.
 fn architecture_of(head: &[u8]) -> Option<&'static str> {
     let machine = head.strip_prefix(b"\x7fELF").and_then(|rest| rest.get(14..16))?;
     match machine {
@@ -172,7 +172,7 @@ mod tests {
         let other = folder.path().join("net.onnx");
         std::fs::write(&other, "no archive").unwrap();
         let message = choose(Some(&other), "aarch64").unwrap_err().to_string();
-        assert!(message.contains("net.onnx is no package of Millstream"), "{message}");
+        assert!(message.contains("net.onnx is not a Millstream package"), "{message}");
         let message = choose(Some(&archive), "x86_64").unwrap_err().to_string();
         assert!(message.contains("is for aarch64, and the board is x86_64"), "{message}");
     }

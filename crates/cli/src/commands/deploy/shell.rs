@@ -1,24 +1,27 @@
-//! What the board's shell is told. It may be any shell of POSIX's, with the tools of BusyBox.
+//! Scripts for the board's shell. It may be any shell of POSIX's, with the tools of BusyBox.
 
 /// A word that the shell takes as it is.
 pub(super) fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }
 
-/// A command for the shell that users have, whatever it is: it only has to start another one. Shells differ in what they make of
-/// apostrophes, backslashes, exclamation marks and ends of lines within quotes, so all but plain characters go as numbers.
+/// A command for the shell that users have, whatever it is: it only has to start another one. Shells differ in what
+/// they make of apostrophes, backslashes, exclamation marks and ends of lines within quotes, so all but plain
+/// characters go as numbers.
 pub(super) fn in_posix_shell(script: &str) -> String {
     format!("exec sh -c 'eval \"$(printf %b \"$1\")\"' sh '{}'", in_numbers(script))
 }
 
-/// A text in which whatever some shell may take for more than itself is a backslash and its octal number, as `printf %b` reads it.
+/// A text in which whatever some shell may take for more than itself is a backslash and its octal number, as
+/// `printf %b` reads it.
 fn in_numbers(text: &str) -> String {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b" $\"&(){}[]<>|;:,.=+-_/#*?@%".contains(&byte);
     let written = |byte: u8| if is_plain(byte) { char::from(byte).to_string() } else { format!("\\0{byte:03o}") };
     text.bytes().map(written).collect()
 }
 
-/// How long the board waits for a sign that this side is still there, in seconds. A connection that is closed is noticed at once.
+/// How long the board waits for a sign that this side is still there, in seconds. A connection that is closed is
+/// noticed at once.
 const SILENCE_SECONDS: u32 = 60;
 
 /// The line before a file: shells of users may print more.
@@ -29,9 +32,9 @@ pub(super) fn file_of(printed: &str) -> &str {
     printed.split_once(&format!("{FILE_MARK}\n")).map_or("", |(_, file)| file)
 }
 
-/// Runs a command in the folder `work`, for as long as bytes come on its standard input now and then: when they end, so does the command,
-/// and `afterwards` is done. Graphics libraries find a folder for sessions, without which they complain. What stands in `file` in the end is printed after a
-/// line that [`file_of`] knows.
+/// Runs a command in the folder `work`, for as long as bytes come on its standard input now and then: when they end, so
+/// does the command, and `afterwards` is done. Graphics libraries find a folder for sessions, without which they
+/// complain. What stands in `file` in the end is printed after a line that [`file_of`] knows.
 pub(super) fn guarded(folder: &str, command: &str, file: &str, afterwards: &str) -> String {
     guarded_for(SILENCE_SECONDS, folder, command, file, afterwards)
 }
@@ -70,8 +73,8 @@ exit $code",
     )
 }
 
-/// Unpacks the archive that comes on standard input into the current folder, and gives up when nothing has come for as long as [`guarded`]
-/// commands wait.
+/// Unpacks the archive that comes on standard input into the current folder, and gives up when nothing has come for as
+/// long as [`guarded`] commands wait.
 pub(super) fn unpacked() -> String {
     unpacked_for(SILENCE_SECONDS)
 }
@@ -195,7 +198,8 @@ mod tests {
             self.folder.path().join("work").join(name).exists()
         }
 
-        /// Starts a script as whoever calls from elsewhere does. Where BusyBox is the shell, it has no tools but those of BusyBox.
+        /// Starts a script as whoever calls from elsewhere does. Where BusyBox is the shell, it has no tools but those
+        /// of BusyBox.
         fn start(&self, script: &str) -> Child {
             let mut command = by(self.shell, &in_posix_shell(script));
             if self.shell[0] == "busybox" {

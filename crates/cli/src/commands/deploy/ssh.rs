@@ -13,7 +13,7 @@ use anyhow::{Context, Result, bail};
 use super::shell::in_posix_shell;
 use crate::{interrupt, output};
 
-/// The board is told so often that somebody is there.
+/// How often the board is sent a sign of life.
 const BEAT: Duration = Duration::from_secs(5);
 /// What is to be done on the board after somebody asked to stop may take so long.
 const LAST_TIME: Duration = Duration::from_millis(2500);
@@ -25,7 +25,8 @@ const MOST_BYTES: u64 = 256 << 20;
 const KEPT_LINES: usize = 20;
 /// With this code `ssh` ends when it is itself that failed.
 const SSH_FAILED: i32 = 255;
-/// Nobody is asked for anything, a connection that is lost is noticed within half a minute, and no ssh stays behind for others.
+/// Nobody is asked for anything, a connection that is lost is noticed within half a minute, and no ssh stays behind for
+/// others.
 const OPTIONS: [&str; 5] =
     ["BatchMode=yes", "ControlMaster=no", "ConnectTimeout=10", "ServerAliveInterval=5", "ServerAliveCountMax=4"];
 
@@ -70,7 +71,8 @@ impl Ssh {
     /// Runs a script on the board. Lines of its standard error are shown if somebody should see them.
     ///
     /// # Errors
-    /// If there is no connection any more, with what to do; if somebody asked to stop. A script that fails is no error here.
+    /// If there is no connection any more, with what to do; if somebody asked to stop. A script that fails is no error
+    /// here.
     pub(super) fn run(&self, script: &str, input: Input, is_shown: bool) -> Result<Ended> {
         self.talk(script, input, is_shown, Ends::WhenAsked)
     }
@@ -186,7 +188,7 @@ fn wait(child: &mut Child, ends: Ends) -> Result<ExitStatus> {
     }
 }
 
-/// Writes a byte now and then until what is returned is dropped or nobody reads.
+/// Writes a byte now and then until what is returned is dropped or the other end is closed.
 fn signs_of_life(child: &mut Child) -> Option<std::sync::mpsc::SyncSender<()>> {
     let mut stdin = child.stdin.take()?;
     let (over, is_over): (_, Receiver<()>) = sync_channel(0);

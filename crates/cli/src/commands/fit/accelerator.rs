@@ -74,18 +74,18 @@ fn table(lines: &[FittedLine]) -> Table {
         ("MAPE", Align::Right),
         ("left out", Align::Right),
     ]);
-    for own in lines {
-        let [slope_error, intercept_error] = own.standard_errors;
+    for fitted in lines {
+        let [slope_error, intercept_error] = fitted.standard_errors;
         let percent = |part: f64| format!("{:.2} %", 100.0 * part);
         table.row([
-            own.equation.to_string(),
-            own.phase.to_owned(),
-            format!("{:.4}", 1e9 * own.line.slope),
+            fitted.equation.to_string(),
+            fitted.phase.to_owned(),
+            format!("{:.4}", 1e9 * fitted.line.slope),
             format!("{:.0e}", 1e9 * slope_error),
-            format!("{:.4}", 1e6 * own.line.intercept),
+            format!("{:.4}", 1e6 * fitted.line.intercept),
             format!("{:.0e}", 1e6 * intercept_error),
-            percent(own.error),
-            own.unseen_error.map_or("-".to_owned(), percent),
+            percent(fitted.error),
+            fitted.unseen_error.map_or("-".to_owned(), percent),
         ]);
     }
     table

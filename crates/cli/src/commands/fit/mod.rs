@@ -140,14 +140,18 @@ fn pipe_it_table(models: &CostModels) -> Table {
         ("seconds for each", Align::Right),
         ("R2, one core", Align::Right),
     ]);
-    for own in &models.convolutions {
-        let single = GemmModel::TERMS.into_iter().zip(own.coefficients);
-        let several = own.several_cores.map_or(Vec::new(), |own| {
-            vec![("alpha_1", own.alpha_1_seconds), ("alpha_2", own.alpha_2_seconds), ("alpha_3", own.alpha_3_seconds)]
+    for model in &models.convolutions {
+        let single = GemmModel::TERMS.into_iter().zip(model.coefficients);
+        let several = model.several_cores.map_or(Vec::new(), |model| {
+            vec![
+                ("alpha_1", model.alpha_1_seconds),
+                ("alpha_2", model.alpha_2_seconds),
+                ("alpha_3", model.alpha_3_seconds),
+            ]
         });
         for (term, seconds) in single.chain(several) {
-            let r_squared = format!("{:.3}", own.r_squared);
-            table.row([own.cluster.clone(), term.to_owned(), format!("{seconds:.3e}"), r_squared]);
+            let r_squared = format!("{:.3}", model.r_squared);
+            table.row([model.cluster.clone(), term.to_owned(), format!("{seconds:.3e}"), r_squared]);
         }
     }
     table
@@ -243,16 +247,23 @@ fn fraction(value: f64) -> String {
     format!("{:.1} %", 100.0 * value)
 }
 
-/// Every operator sample, with what models fitted to the other networks predict for it.
+/// Every operator sample, with what models predict for it: models fitted to the other networks, where the profile has
+/// any.
 fn scatter(profile: &Profile) -> Result<String> {
+    let points = predict_unseen(profile)?;
+    let title = match points.iter().all(|point| point.is_unseen) {
+        true => "Operators, predicted by models that do not know their network",
+        false => "Operators, predicted by models that were fitted to them: the profile has one network",
+    };
+
     let mut series: BTreeMap<String, Vec<(f64, f64)>> = BTreeMap::new();
-    for point in predict_unseen(profile)? {
+    for point in points {
         let group = if point.is_product { "convolutions and products" } else { "other operators" };
         let points = series.entry(format!("{group} on {}", point.processor)).or_default();
         points.push((1e3 * point.measured_seconds, 1e3 * point.predicted_seconds));
     }
     let plot = Plot {
-        title: "Operators, predicted by models that do not know their network",
+        title,
         x: Axis { label: "measured ms", is_logarithmic: true },
         y: Axis { label: "predicted ms", is_logarithmic: true },
         marks: Marks::DotsAndDiagonal,

@@ -25,8 +25,8 @@ fn section(command: &Command) -> String {
         let lines = example.lines().skip(1).map(|line| line.strip_prefix("  ").unwrap_or(line));
         text += &format!("```sh\n{}\n```\n\n", lines.collect::<Vec<_>>().join("\n"));
     }
-    let own = command.get_arguments().filter(|argument| !argument.is_hide_set() && !is_everywhere(argument));
-    for argument in own {
+    let shown = command.get_arguments().filter(|argument| !argument.is_hide_set() && !is_everywhere(argument));
+    for argument in shown {
         text += &item(argument);
     }
     text + "\n"
@@ -66,7 +66,8 @@ fn spelling(argument: &Arg) -> String {
     names.join(", ") + &values.collect::<String>()
 }
 
-/// Text whose characters mean nothing in Markdown, except those of code between backticks, and that ends as a sentence does.
+/// Text whose characters mean nothing in Markdown, except those of code between backticks, and that ends as a sentence
+/// does.
 fn escaped(text: &str) -> String {
     let pieces = text.split('`').enumerate().map(|(index, piece)| {
         let is_code = index % 2 == 1;
@@ -99,9 +100,11 @@ mod tests {
 
     #[test]
     fn every_command_and_option_has_its_place() {
-        let page = page(&Arguments::command());
+        let command = Arguments::command();
+        let page = page(&command);
+        let about = command.find_subcommand("schedule").and_then(Command::get_about).expect("what schedule does");
         assert!(!page.contains("## manual") && !page.contains("## help"), "{page}");
-        assert!(page.contains("## schedule\n\nFind the best pipeline for a network on this board.\n"), "{page}");
+        assert!(page.contains(&format!("## schedule\n\n{}\n", escaped(&about.to_string()))), "{page}");
         assert!(page.contains("- `--board FILE|NAME`: A board file"), "{page}");
         assert!(page.contains("- `--json`: "), "{page}");
         assert!(!page.contains("--help"), "{page}");

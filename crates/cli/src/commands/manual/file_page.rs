@@ -7,7 +7,8 @@ use serde_json::{Map, Value};
 
 use crate::commands::schemas::schemas;
 
-/// All formats, each with its fields and the types that are part of it. A type that several formats have stands at the first.
+/// All formats, each with its fields and the types that are part of it. A type that several formats have stands at the
+/// first.
 pub(super) fn page() -> Result<String> {
     let mut page = String::new();
     let mut told: BTreeMap<String, Value> = BTreeMap::new();

@@ -1,7 +1,7 @@
 //! What a run showed, fact by fact.
 
 use millstream::{NetworkRun, Throttling};
-use millstream_report::{Fact, Tone, beside, counted, joules, milliseconds, rate_beside, than_predicted};
+use millstream_report::{Fact, Tone, beside, counted, joules, milliseconds, rate_beside, than_expected};
 
 /// All facts, in the order in which they are printed.
 pub(super) fn facts(run: &NetworkRun) -> Vec<Fact> {
@@ -9,7 +9,7 @@ pub(super) fn facts(run: &NetworkRun) -> Vec<Fact> {
     facts.extend(troubles(run));
     facts.extend(energy(run));
     facts.extend(results(run));
-    let adapted = run.adaptations.iter().map(|own| Fact::new("Adapted", format!("after {}", own.text)));
+    let adapted = run.adaptations.iter().map(|adaptation| Fact::new("Adapted", format!("after {}", adaptation.text)));
     facts.extend(adapted);
     facts.extend(run.warnings.iter().map(|warning| Fact::warning("Warning", warning)));
     facts
@@ -23,16 +23,16 @@ pub(super) fn rates(run: &NetworkRun, takes_turns: bool) -> Vec<Fact> {
         (Some(period), None) => facts.push(Fact::new(
             "Throughput",
             format!(
-                "{:.1} frames/s measured, {:.1} predicted: {}",
+                "{:.1} frames/s measured, {:.1} expected: {}",
                 rate(period),
                 rate(run.predicted_period_seconds),
-                than_predicted(&throughput_in_words(run, period))
+                than_expected(&throughput_in_words(run, period))
             ),
         )),
         (Some(period), Some(offered)) => facts.push(Fact::new(
             "Throughput",
             format!(
-                "{:.1} frames/s measured of {offered:.1} that arrived; {:.1} predicted where always another one is there",
+                "{:.1} frames/s measured of {offered:.1} that arrived; {:.1} expected if a frame is always waiting",
                 rate(period),
                 rate(run.predicted_period_seconds)
             ),
@@ -47,24 +47,24 @@ pub(super) fn rates(run: &NetworkRun, takes_turns: bool) -> Vec<Fact> {
     facts
 }
 
-/// The measured rate beside the predicted one.
+/// The measured rate beside the expected one.
 pub(super) fn throughput_in_words(run: &NetworkRun, measured_period: f64) -> String {
     rate_beside(1.0 / measured_period, 1.0 / run.predicted_period_seconds)
 }
 
-/// The measured latency beside the predicted one.
+/// The measured latency beside the expected one.
 pub(super) fn latency_in_words(run: &NetworkRun) -> String {
     beside(run.measured_latency_seconds, run.predicted_latency_seconds)
 }
 
 fn latency(run: &NetworkRun, takes_turns: bool) -> [Fact; 2] {
     let stages = format!(
-        "{} ms measured, {} predicted{}",
+        "{} ms measured, {} expected{}",
         milliseconds(run.measured_latency_seconds),
         milliseconds(run.predicted_latency_seconds),
         match takes_turns {
             true => " where no other network uses the processors in between".to_owned(),
-            false => format!(": {}", than_predicted(&latency_in_words(run))),
+            false => format!(": {}", than_expected(&latency_in_words(run))),
         }
     );
     let latency = run.latency;
@@ -114,7 +114,7 @@ pub(super) fn troubles(run: &NetworkRun) -> Vec<Fact> {
 }
 
 pub(super) fn energy(run: &NetworkRun) -> Option<Fact> {
-    let energy = |own: f64| format!("{} J per frame ({:.2} frames/J)", joules(own), 1.0 / own);
+    let energy = |per_frame: f64| format!("{} J per frame ({:.2} frames/J)", joules(per_frame), 1.0 / per_frame);
     let text = match (run.measured_joules_per_frame, run.predicted_joules_per_frame) {
         (Some(measured), Some(predicted)) => {
             format!("{} measured, {} J predicted", energy(measured), joules(predicted))

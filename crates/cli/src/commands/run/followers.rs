@@ -30,7 +30,7 @@ impl<'a> Followers<'a> {
     }
 
     /// Writes what is wanted of a frame.
-    pub(super) fn take(&self, own: &'a Scheduled, sizes: Option<&str>, frame: &Taken) -> Result<(), Error> {
+    pub(super) fn take(&self, scheduled: &'a Scheduled, sizes: Option<&str>, frame: &Taken) -> Result<(), Error> {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         let Open { log, trace } = &mut *open;
         if let Some(path) = &self.command.csv {
@@ -41,7 +41,7 @@ impl<'a> Followers<'a> {
         if let Some(path) = &self.command.trace {
             let trace = begun(trace, || {
                 let file = Growing::create(path)?;
-                RunTrace::begin(file, &own.schedule, own.network.graph(), frame).map_err(failed(path))
+                RunTrace::begin(file, &scheduled.schedule, scheduled.network.graph(), frame).map_err(failed(path))
             })?;
             trace.add(frame).map_err(failed(path))?;
         }

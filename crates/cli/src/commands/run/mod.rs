@@ -1,4 +1,5 @@
-//! `run`: streams frames through a schedule, checks every result, and shows what was measured beside what was predicted.
+//! `run`: streams frames through a schedule, checks every result, and shows what was measured beside what was
+//! predicted.
 
 mod facts;
 mod followers;
@@ -42,6 +43,7 @@ pub(crate) fn run(command: &RunCommand) -> Result<()> {
     if let Some(folder) = &command.output {
         files::check_folder(folder)?;
     }
+
     let machine = command.scheduled.board.machine()?;
     let control = control();
     let Loaded { sets, has_sizes } = load(command, &machine, &control)?;
@@ -54,30 +56,33 @@ pub(crate) fn run(command: &RunCommand) -> Result<()> {
     let mut chapters = Vec::new();
     for set in &sets {
         let watched: Vec<Watched> = set.iter().map(|_| Watched::default()).collect();
-        let sizes: Vec<Option<String>> = set.iter().map(|own| has_sizes.then(|| own.network.sizes())).collect();
+        let sizes: Vec<Option<String>> =
+            set.iter().map(|scheduled| has_sizes.then(|| scheduled.network.sizes())).collect();
         let follow = |index: usize, frame: &Taken| {
             let sizes = sizes.get(index).and_then(Option::as_deref);
-            let Some(own) = set.get(index) else { return Ok(()) };
+            let Some(scheduled) = set.get(index) else { return Ok(()) };
             if let Some(watched) = watched.get(index).filter(|_| command.html.is_some()) {
-                watched.take(own, frame);
+                watched.take(scheduled, frame);
             }
-            followers.take(own, sizes, frame)
+            followers.take(scheduled, sizes, frame)
         };
         let done = run_observed(&machine, set, &options, &control, &follow)?;
         show(command, set, &done);
         let told = set.iter().zip(&done).zip(&watched).filter(|_| command.html.is_some());
-        chapters.extend(told.map(|((own, outcome), watched)| page::chapter(own, outcome, watched)));
+        chapters.extend(told.map(|((scheduled, outcome), watched)| page::chapter(scheduled, outcome, watched)));
         outcomes.extend(done);
         if interrupt::requested() {
             output::remark("interrupted; the report is of the frames until then");
             break;
         }
     }
+
     followers.finish()?;
     if let Some(folder) = &command.output {
-        let frames: usize = outcomes.iter().map(|own| own.report.frames).sum();
+        let frames: usize = outcomes.iter().map(|outcome| outcome.report.frames).sum();
         output::remark(format!("wrote the results of {frames} frames to {}", folder.display()));
     }
+
     let (reports, verdicts): (Vec<_>, Vec<_>) =
         outcomes.into_iter().map(|outcome| (outcome.report, outcome.verdict)).unzip();
     if command.json {
@@ -98,8 +103,12 @@ fn load(command: &RunCommand, machine: &Machine, control: &Control) -> Result<Lo
             if path == schedule && source.kind() == ErrorKind::NotFound);
         match is_missing {
             true => {
-                let model =
-                    command.scheduled.model.model.as_ref().map_or_else(String::new, |own| format!(" --model {own}"));
+                let model = command
+                    .scheduled
+                    .model
+                    .model
+                    .as_ref()
+                    .map_or_else(String::new, |model| format!(" --model {model}"));
                 anyhow!("{error}; make a schedule with: cargo xtask schedule{model} --output {}", schedule.display())
             }
             false => error.into(),

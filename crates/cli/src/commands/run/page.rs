@@ -3,7 +3,7 @@
 use millstream::{NetworkOutcome, NetworkRun, Scheduled};
 use millstream_report::{
     Fact, Number, Part, ReportChapter, ReportSection, Tone, bound_text, decision_facts, joules, measured_table,
-    milliseconds, network_drawing, stage_table, than_predicted,
+    milliseconds, network_drawing, stage_table, than_expected,
 };
 
 use super::facts::{energy, latency_in_words, rates, results, throughput_in_words, troubles};
@@ -88,17 +88,18 @@ fn numbers(run: &NetworkRun, takes_turns: bool) -> Vec<Number> {
     if let Some(period) = run.measured_period_seconds {
         let words = match run.frames_per_second_offered {
             Some(offered) => (format!("of {offered:.1} that arrived"), Tone::Plain),
-            None => (than_predicted(&throughput_in_words(run, period)), tone(period, run.predicted_period_seconds)),
+            None => (than_expected(&throughput_in_words(run, period)), tone(period, run.predicted_period_seconds)),
         };
         numbers.push(number("frames per second", format!("{:.1}", 1.0 / period), words.0, words.1));
     }
     if run.frames > 0 {
         let (measured, predicted) = (run.measured_latency_seconds, run.predicted_latency_seconds);
         let (words, tone) = match takes_turns {
-            true => (format!("{} predicted alone", milliseconds(predicted)), Tone::Plain),
-            false => (than_predicted(&latency_in_words(run)), tone(measured, predicted)),
+            true => (format!("{} expected alone", milliseconds(predicted)), Tone::Plain),
+            false => (than_expected(&latency_in_words(run)), tone(measured, predicted)),
         };
         numbers.push(number("through the stages", format!("{} ms", milliseconds(measured)), words, tone));
+
         let latency = run.latency;
         for (label, seconds, remark) in [
             ("p50", latency.p50_seconds, "half of the frames took no longer"),
@@ -109,6 +110,7 @@ fn numbers(run: &NetworkRun, takes_turns: bool) -> Vec<Number> {
             numbers.push(number(label, format!("{} ms", milliseconds(seconds)), remark.to_owned(), Tone::Plain));
         }
     }
+
     if let Some(measured) = run.measured_joules_per_frame {
         numbers.push(number(
             "energy of a frame",
@@ -123,7 +125,7 @@ fn numbers(run: &NetworkRun, takes_turns: bool) -> Vec<Number> {
 /// Whatever stood in the way, or that nothing did.
 fn disturbances(run: &NetworkRun) -> Vec<Fact> {
     let mut facts = troubles(run);
-    facts.extend(run.adaptations.iter().map(|own| Fact::new("Adapted", format!("after {}", own.text))));
+    facts.extend(run.adaptations.iter().map(|adaptation| Fact::new("Adapted", format!("after {}", adaptation.text))));
     facts.extend(run.warnings.iter().map(|warning| Fact::warning("Warning", warning)));
     if !facts.iter().any(|fact| fact.tone == Tone::Warning || fact.tone == Tone::Bad) {
         let others = match run.others_cores {
@@ -159,7 +161,7 @@ mod tests {
     fn numbers_are_those_of_the_report() {
         let run = run(&json!({ "measured_joules_per_frame": 1.5 }));
         let shown: Vec<(String, String, Tone)> =
-            numbers(&run, false).into_iter().map(|own| (own.label, own.value, own.tone)).collect();
+            numbers(&run, false).into_iter().map(|fact| (fact.label, fact.value, fact.tone)).collect();
         let expected = [
             ("frames per second", "125.0", Tone::Warning),
             ("through the stages", "21.0 ms", Tone::Plain),
@@ -170,7 +172,7 @@ mod tests {
             ("energy of a frame", "1.500 J", Tone::Plain),
         ];
         assert_eq!(shown, expected.map(|(label, value, tone)| (label.to_owned(), value.to_owned(), tone)));
-        let remarks: Vec<String> = numbers(&run, false).into_iter().map(|own| own.remark).collect();
+        let remarks: Vec<String> = numbers(&run, false).into_iter().map(|fact| fact.remark).collect();
         assert!(remarks[0].contains("25.0 % faster") && remarks[1].contains("5.0 % slower"), "{remarks:?}");
     }
 

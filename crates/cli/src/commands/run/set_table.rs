@@ -15,7 +15,8 @@ pub(super) fn print(set: &[Scheduled], outcomes: &[NetworkOutcome]) {
     output::table(&latency_table(reports()));
     output::line("");
 
-    let periods = reports().zip(set).filter_map(|(report, own)| Some((report.measured_period_seconds?, own.weight)));
+    let periods =
+        reports().zip(set).filter_map(|(report, scheduled)| Some((report.measured_period_seconds?, scheduled.weight)));
     output::fact(&Fact::new("Rounds", format!("{:.2} a second measured", rounds_hertz(periods))));
     let largest = reports().map(|report| report.largest_difference).fold(0.0, f64::max);
     let frames: usize = reports().map(|report| report.frames).sum();
@@ -53,8 +54,8 @@ fn rates_table<'a>(reports: impl Iterator<Item = &'a NetworkRun>) -> Table {
         ("stages", Align::Left),
         ("frames", Align::Right),
         ("frames/s", Align::Right),
-        ("predicted", Align::Right),
-        ("that is", Align::Right),
+        ("expected", Align::Right),
+        ("difference", Align::Right),
     ]);
     for report in reports {
         let period = report.measured_period_seconds.unwrap_or(f64::NAN);
@@ -74,7 +75,7 @@ fn latency_table<'a>(reports: impl Iterator<Item = &'a NetworkRun>) -> Table {
     let mut table = Table::new([
         ("network", Align::Left),
         ("latency ms", Align::Right),
-        ("predicted alone", Align::Right),
+        ("expected alone", Align::Right),
         ("deadline ms", Align::Right),
     ]);
     for report in reports {

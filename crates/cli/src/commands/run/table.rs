@@ -60,16 +60,16 @@ pub(super) fn operator_table(operators: &[OperatorReport]) -> Table {
         ("ms", Align::Right),
         ("of stage", Align::Right),
     ]);
-    for own in longest.into_iter().take(MOST_OPERATORS) {
-        let more = own.operators.len().saturating_sub(1);
-        let first = own.operators.first().map_or("", String::as_str);
+    for operator in longest.into_iter().take(MOST_OPERATORS) {
+        let more = operator.operators.len().saturating_sub(1);
+        let first = operator.operators.first().map_or("", String::as_str);
         table.row([
-            own.stage.to_string(),
-            own.processor.clone(),
+            operator.stage.to_string(),
+            operator.processor.clone(),
             if more > 0 { format!("{first} and {more} more") } else { first.to_owned() },
-            own.op_type.clone(),
-            milliseconds(own.seconds),
-            format!("{:.1} %", 100.0 * own.share),
+            operator.op_type.clone(),
+            milliseconds(operator.seconds),
+            format!("{:.1} %", 100.0 * operator.share),
         ]);
     }
     table

@@ -1,4 +1,4 @@
-//! What a page tells of single frames: when the first ones were where, and how long each took.
+//! What a page shows of single frames: when the first ones were where, and how long each took.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
@@ -24,16 +24,16 @@ struct Seen {
 }
 
 impl Watched {
-    /// Takes what is to be told of a frame. Memory does not grow with their number.
-    pub(super) fn take(&self, own: &Scheduled, frame: &Taken) {
+    /// Takes in a frame. Memory does not grow with their number.
+    pub(super) fn take(&self, scheduled: &Scheduled, frame: &Taken) {
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         if frame.failure.is_none() {
             seen.course.push(frame.latency_seconds());
         }
-        if seen.frames < drawn_frames(&own.schedule) {
+        if seen.frames < drawn_frames(&scheduled.schedule) {
             let begin = *seen.begin.get_or_insert(frame.result.submitted);
             let number = seen.frames as u64;
-            seen.bars.extend(bars(&own.schedule, (frame, number), begin));
+            seen.bars.extend(bars(&scheduled.schedule, (frame, number), begin));
             seen.frames += 1;
         }
     }
@@ -42,7 +42,7 @@ impl Watched {
     pub(super) fn gantt(&self, schedule: &Schedule) -> Option<Drawing> {
         let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         let caption = format!(
-            "The first {} frames that were measured, as they were worked on, each in a colour of its own with its number. Where several processors work on one \
+            "The first {} frames that were measured, as they were worked on, each in a colour of its scheduled with its number. Where several processors work on one \
              frame, gaps are where they waited for each other.",
             seen.frames
         );

@@ -19,8 +19,8 @@ pub(super) fn check(command: &ScheduleCommand) -> Result<()> {
     Ok(())
 }
 
-/// What was planned, or why not: with the margin, which shortens limits.
-pub(super) fn told<T>(planned: Result<T, millstream::Error>, margin: f64) -> Result<T> {
+/// What was planned; an error mentions the margin, which shortens limits.
+pub(super) fn explain_missed<T>(planned: Result<T, millstream::Error>, margin: f64) -> Result<T> {
     match margin {
         0.0 => Ok(planned?),
         margin => planned.with_context(|| format!("with a margin of {:.1} %", 100.0 * margin)),

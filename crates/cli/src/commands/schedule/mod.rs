@@ -18,7 +18,7 @@ use crate::commands::schedule::one_plan::{
 use crate::control::control;
 use crate::distinct::NamedFiles;
 use crate::{html, output};
-use page::Told;
+use page::PlanPage;
 use printing::{print, print_clocks};
 
 pub(crate) use system::link_fact;
@@ -27,7 +27,7 @@ pub(crate) use system::link_fact;
 struct Report<'a> {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     front: Vec<Point>,
-    /// Over all clocks, if they were chosen as well.
+    /// Over clocks, if they were chosen as well.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     clocked_front: Vec<ClockedPoint>,
     schedule: &'a ScheduleDocument,
@@ -91,23 +91,23 @@ fn schedule_one(command: &ScheduleCommand, machine: &Machine) -> Result<()> {
         if has_sizes && !command.json {
             output::line(format!("{}--- {} ---", if planned.is_empty() { "" } else { "\n" }, network.sizes()));
         }
-        let mut own = match (command.algorithm, command.algorithm.published()) {
+        let mut network_plan = match (command.algorithm, command.algorithm.published()) {
             (_, Some(algorithm)) => published::plan_one(command, algorithm, &network, machine)?,
             (Algorithm::All, _) => published::plan_all(command, &network, machine)?,
             _ => plan_one(command, &network, machine)?,
         };
-        if let Some(chapter) = own.chapter.as_mut().filter(|_| has_sizes) {
+        if let Some(chapter) = network_plan.chapter.as_mut().filter(|_| has_sizes) {
             chapter.title = format!("{} ({})", chapter.title, network.sizes());
         }
-        planned.push(own);
+        planned.push(network_plan);
     }
     write(command, planned, has_sizes)
 }
 
-/// Writes the schedules, and tells of them where that is asked for.
+/// Writes the schedules, and the page and the JSON where they are asked for.
 fn write(command: &ScheduleCommand, mut planned: Vec<OnePlan>, has_sizes: bool) -> Result<()> {
-    let chapters = planned.iter_mut().filter_map(|own| own.chapter.take()).collect();
-    let documents: Vec<ScheduleDocument> = planned.iter().map(|own| own.document.clone()).collect();
+    let chapters = planned.iter_mut().filter_map(|network_plan| network_plan.chapter.take()).collect();
+    let documents: Vec<ScheduleDocument> = planned.iter().map(|network_plan| network_plan.document.clone()).collect();
     let text = match documents.as_slice() {
         [only] if !has_sizes => files::to_json(only)?,
         plans => files::to_json(&SizesDocument::new(plans.to_vec()))?,
@@ -138,7 +138,7 @@ fn plan_one(command: &ScheduleCommand, network: &Network, machine: &Machine) -> 
         true => plan_with_clocks(machine, network, &aim, costs.unwrap_or(millstream::CostSource::Cached), &control()),
         false => plan(machine, network, &aim, command.on(), &control()),
     };
-    let Planned { plans, plan: chosen, document, clocked_front } = limits::told(planned, aim.margin)?;
+    let Planned { plans, plan: chosen, document, clocked_front } = limits::explain_missed(planned, aim.margin)?;
     if let Some(path) = &command.certificate {
         files::write(path, &files::to_json(&plans.certificate(&document, network, machine.board())?)?)?;
         output::remark(format!("wrote {}; {}", path.display(), command.certify_command(path)));
@@ -154,7 +154,7 @@ fn plan_one(command: &ScheduleCommand, network: &Network, machine: &Machine) -> 
     }
 
     let bound = bound(&document, &plans);
-    let told = Told {
+    let page = PlanPage {
         network,
         board: machine.board(),
         schedule: &schedule,
@@ -163,7 +163,7 @@ fn plan_one(command: &ScheduleCommand, network: &Network, machine: &Machine) -> 
         costs: Some(&plans.table),
         bound: &bound,
     };
-    let chapter = command.html.is_some().then(|| told.chapter(Vec::new()));
+    let chapter = command.html.is_some().then(|| page.chapter(Vec::new()));
     let clocked_front = clocked_front.unwrap_or_default().into_iter().map(ClockedPoint::of).collect();
     let front = front.into_iter().map(Point::of).collect();
     Ok(OnePlan { document, front, clocked_front, algorithms: Vec::new(), chapter })

@@ -85,13 +85,13 @@ pub(super) struct ClockedPoint {
 }
 
 impl ClockedPoint {
-    pub(super) fn of(own: ClockedPlan) -> Self {
+    pub(super) fn of(found: ClockedPlan) -> Self {
         Self {
-            configuration: own.plan.configuration(),
-            clocks: own.clocks,
-            period_seconds: own.plan.period.seconds(),
-            latency_seconds: own.plan.latency.seconds(),
-            joules_per_frame: own.plan.energy.map(Nanojoules::joules),
+            configuration: found.plan.configuration(),
+            clocks: found.clocks,
+            period_seconds: found.plan.period.seconds(),
+            latency_seconds: found.plan.latency.seconds(),
+            joules_per_frame: found.plan.energy.map(Nanojoules::joules),
         }
     }
 }
@@ -116,20 +116,20 @@ pub(super) struct FoundPoint {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) joules_per_frame: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) gap: Option<f64>,
+    pub(super) beside_ours: Option<f64>,
     pub(super) looked_at: u64,
     pub(super) looked_at_unit: &'static str,
 }
 
 impl FoundPoint {
-    pub(super) fn new(document: &ScheduleDocument, work: SearchWork, gap: Option<f64>) -> Self {
+    pub(super) fn new(document: &ScheduleDocument, work: SearchWork, beside_ours: Option<f64>) -> Self {
         let Prediction { period_seconds, latency_seconds, joules_per_frame, .. } = document.predicted;
         Self {
             configuration: document.configuration.clone(),
             period_seconds,
             latency_seconds,
             joules_per_frame,
-            gap,
+            beside_ours,
             looked_at: work.count,
             looked_at_unit: work.unit,
         }

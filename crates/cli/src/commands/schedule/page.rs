@@ -14,8 +14,8 @@ use millstream_sim::{Conditions, SimulatedNetwork, simulate_streams};
 use super::printing::network_line;
 use crate::html::drawn_frames;
 
-/// A schedule with what it was made from.
-pub(super) struct Told<'a> {
+/// What the page for browsers shows of a plan.
+pub(super) struct PlanPage<'a> {
     pub(super) network: &'a Network,
     pub(super) board: &'a Board,
     pub(super) schedule: &'a Schedule,
@@ -28,8 +28,8 @@ pub(super) struct Told<'a> {
     pub(super) bound: &'a str,
 }
 
-impl Told<'_> {
-    /// All there is to tell, with more sections behind it.
+impl PlanPage<'_> {
+    /// Its chapter, with more sections at the end.
     pub(super) fn chapter(&self, more: Vec<ReportSection>) -> ReportChapter {
         let graph = self.network.graph();
         let mut stages = vec![Part::Table(stage_table(&stage_rows(self.schedule, self.document, graph)))];
@@ -39,7 +39,7 @@ impl Told<'_> {
         }
         let decision = decision_facts(self.document, self.bound, self.front);
         let mut sections = vec![
-            ReportSection::new("What is predicted", vec![Part::Numbers(self.numbers())]),
+            ReportSection::new("What is expected", vec![Part::Numbers(self.numbers())]),
             ReportSection::new("What was decided, and why", vec![Part::Facts(decision)]),
             ReportSection::new("The front", self.front_parts()),
             ReportSection::new("Stages", stages),
@@ -65,7 +65,10 @@ impl Told<'_> {
             number(
                 "frames per second",
                 rate(predicted.period_seconds),
-                format!("{} at most, by these costs", rate(best)),
+                match self.document.clocks.is_empty() {
+                    true => format!("at most {} by these costs", rate(best)),
+                    false => format!("at most {} by these costs at these clocks", rate(best)),
+                },
             ),
             number("a frame every", format!("{} ms", milliseconds(predicted.period_seconds)), String::new()),
             number(
@@ -75,11 +78,11 @@ impl Told<'_> {
             ),
         ];
 
-        if let Some(own) = predicted.joules_per_frame {
+        if let Some(joules_per_frame) = predicted.joules_per_frame {
             numbers.push(number(
                 "energy of a frame",
-                format!("{} J", joules(own)),
-                format!("{:.2} frames/J", 1.0 / own),
+                format!("{} J", joules(joules_per_frame)),
+                format!("{:.2} frames/J", 1.0 / joules_per_frame),
             ));
         }
         if let Some(watts) = predicted.watts {
@@ -110,7 +113,8 @@ impl Told<'_> {
             ..Conditions::default()
         };
         let drawing = simulate_streams(&[stream], &conditions).map(|simulations| {
-            let bars = simulations.first().map(|own| simulated_bars(self.schedule, own)).unwrap_or_default();
+            let bars =
+                simulations.first().map(|simulation| simulated_bars(self.schedule, simulation)).unwrap_or_default();
             gantt_drawing(&processor_lanes(self.schedule), &bars, &gantt_caption(frames))
         });
         match drawing {

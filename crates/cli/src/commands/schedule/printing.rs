@@ -1,15 +1,31 @@
 //! Plans as people read them.
 
+use std::collections::BTreeSet;
+
 use millstream::{Network, Plans, clocks_text};
 use millstream_board::Board;
 use millstream_pipeline::{ClockedPlan, Nanojoules};
 use millstream_report::{
-    Fact, FrontRow, counted, front_table, joules, milliseconds, rate, split_table, stage_rows, stage_table,
+    Fact, FrontRow, counted, expectation, front_table, joules, milliseconds, rate, split_table, stage_rows, stage_table,
 };
 use millstream_schedule::{Prediction, Schedule, ScheduleDocument};
 
 use crate::commands::schedule::one_plan::bound;
 use crate::output;
+
+/// The front, with what its table leaves unsaid.
+pub(super) fn print_front(front: &[FrontRow], numbers: &str) {
+    let (table, left_out) = front_table(front);
+    output::line(format!("\nLatency/throughput front ({numbers}):\n"));
+    output::table(&table);
+    if left_out > 0 {
+        output::line(format!("and {left_out} points between them (all with --json)"));
+    }
+    let names: BTreeSet<&str> = front.iter().map(|row| row.configuration.as_str()).collect();
+    if names.len() < front.len() {
+        output::line("Rows with the same stages differ in the operators at which these end.");
+    }
+}
 
 /// What a search found.
 pub(super) fn print(
@@ -23,13 +39,9 @@ pub(super) fn print(
     let graph = network.graph();
     output::line(network_line(network, board));
 
-    let (table, left_out) = front_table(front);
-    let numbers = if document.predicted.is_measured { "predicted; what was tried, as measured" } else { "predicted" };
-    output::line(format!("\nLatency/throughput front ({numbers}):\n"));
-    output::table(&table);
-    if left_out > 0 {
-        output::line(format!("and {left_out} points between them (all with --json)"));
-    }
+    let numbers =
+        if document.predicted.is_measured { "predicted; plans that were tried, as measured" } else { "predicted" };
+    print_front(front, numbers);
 
     let predicted = &document.predicted;
     output::line(format!("\nChosen for {}: {}\n", document.objective, document.configuration));
@@ -48,7 +60,7 @@ pub(super) fn print(
         let unknown = plans.without_idle_power(schedule);
         if !unknown.is_empty() {
             let labels = unknown.join(", ");
-            output::fact(&Fact::new("", format!("The idle power of {labels} is not known: it counts as nothing.")));
+            output::fact(&Fact::new("", format!("The idle power of {labels} is not known and counted as 0 W.")));
         }
     }
 }
@@ -68,35 +80,43 @@ pub(super) fn network_line(network: &Network, board: &Board) -> String {
 
 /// What a schedule should achieve, what is proven of it, and what it costs in energy.
 pub(super) fn prediction_facts(predicted: &Prediction, bound: &str) -> Vec<Fact> {
+    let (label, source) = expectation(predicted);
     let rates = format!(
-        "{} frames/s (period {} ms), latency {} ms.",
+        "{} frames/s (period {} ms), latency {} ms{source}.",
         rate(predicted.period_seconds),
         milliseconds(predicted.period_seconds),
         milliseconds(predicted.latency_seconds),
     );
-    let mut facts = vec![Fact::new("Predicted", rates), Fact::new("Bound", bound)];
-    if let (Some(own), Some(watts)) = (predicted.joules_per_frame, predicted.watts) {
+    let mut facts = vec![Fact::new(label, rates), Fact::new("Bound", bound)];
+    if let (Some(joules_per_frame), Some(watts)) = (predicted.joules_per_frame, predicted.watts) {
         let text = format!(
             "{} J per frame, {:.2} frames/J, {watts:.2} W on average, by the power of the board's processors.",
-            joules(own),
-            1.0 / own
+            joules(joules_per_frame),
+            1.0 / joules_per_frame
         );
         facts.push(Fact::new("Energy", text));
     }
     facts
 }
 
-/// The front over all clocks.
+/// The front over clocks.
 pub(super) fn print_clocks(network: &Network, board: &Board, front: &[ClockedPlan]) {
-    output::line(format!("{} on {}: energy, period and latency over all clocks\n", network.name(), board.name()));
-    let row = |own: &ClockedPlan| FrontRow {
-        configuration: format!("{} at {}", own.plan.configuration(), clocks_text(&own.clocks)),
-        period_seconds: own.plan.period.seconds(),
-        latency_seconds: own.plan.latency.seconds(),
-        joules_per_frame: own.plan.energy.map(Nanojoules::joules),
+    output::prose(format!(
+        "{} on {}: energy, period and latency at up to six operating points of each cluster, of stages on single processors and replicas; energies are within 1 % of the least without memory contention, and some rows as simulated with it\n",
+        network.name(),
+        board.name()
+    ));
+    let row = |found: &ClockedPlan| FrontRow {
+        configuration: format!("{} at {}", found.plan.configuration(), clocks_text(&found.clocks)),
+        period_seconds: found.plan.period.seconds(),
+        latency_seconds: found.plan.latency.seconds(),
+        joules_per_frame: found.plan.energy.map(Nanojoules::joules),
         chosen_for: Vec::new(),
     };
     let (table, left_out) = front_table(&front.iter().map(row).collect::<Vec<_>>());
     output::table(&table);
-    output::line(format!("and {left_out} points between them\n"));
+    if left_out > 0 {
+        output::line(format!("and {left_out} points between them"));
+    }
+    output::line("");
 }

@@ -12,7 +12,7 @@ use millstream_report::{
 };
 use millstream_schedule::ScheduleDocument;
 
-use super::page::Told;
+use super::page::PlanPage;
 use super::printing::{network_line, prediction_facts, print};
 use crate::arguments::{Algorithm, ScheduleCommand};
 use crate::commands::schedule::one_plan::{
@@ -23,10 +23,10 @@ use crate::output;
 
 /// Refuses what published algorithms have no part in.
 pub(super) fn check(command: &ScheduleCommand) -> Result<()> {
-    if command.algorithm == Algorithm::Exact {
+    if command.algorithm == Algorithm::Millstream {
         if command.processors.is_some() {
             bail!(
-                "--processors is for published algorithms, and the exact search uses all: leave it out, or name an --algorithm"
+                "--processors is for published algorithms, and Millstream's own search uses all: leave it out, or name an --algorithm"
             );
         }
         return Ok(());
@@ -39,7 +39,7 @@ pub(super) fn check(command: &ScheduleCommand) -> Result<()> {
     }
     let is_all = command.algorithm == Algorithm::All;
     if command.certificate.is_some() && !is_all {
-        bail!("a certificate is of the exact search: leave --certificate or --algorithm out");
+        bail!("a certificate is of Millstream's own search: leave --certificate or --algorithm out");
     }
     if let Some(algorithm) = command.algorithm.published()
         && command.objective != Objective::Throughput
@@ -68,7 +68,7 @@ pub(super) fn plan_one(
         show(&plan, network, machine, &bound);
     }
 
-    let told = Told {
+    let page = PlanPage {
         network,
         board: machine.board(),
         schedule: &plan.schedule,
@@ -77,7 +77,7 @@ pub(super) fn plan_one(
         costs: Some(&plan.table),
         bound: &bound,
     };
-    let chapter = command.html.is_some().then(|| told.chapter(Vec::new()));
+    let chapter = command.html.is_some().then(|| page.chapter(Vec::new()));
     let point = AlgorithmPoint {
         algorithm: algorithm.name().to_owned(),
         source: Some(algorithm.source()),
@@ -93,40 +93,41 @@ pub(super) fn plan_one(
     })
 }
 
-/// The exact plan, with all published algorithms beside it.
+/// The plan of our own search, with all published algorithms beside it.
 pub(super) fn plan_all(command: &ScheduleCommand, network: &Network, machine: &Machine) -> Result<OnePlan> {
     let processors = command.processors.as_deref();
     if command.cost.is_some() {
         warn_of_unpredictable(network);
     }
 
+    let heading =
+        format!("Published algorithms by the same costs\n(vs ours: {}):", compared_with_ours(command.objective));
     let compared = compare_published(machine, network, &command.aim(), command.on(), processors, &control())?;
-    let exact = &compared.exact;
-    let front = front_rows(&exact.plans, &exact.plan, command.objective);
-    let schedule = exact.plans.problem.schedule(&exact.plan);
-    let heading = format!("Published algorithms by the same costs\n(gap: {}):", gap_of(command.objective));
+    let ours = &compared.ours;
+    let front = front_rows(&ours.plans, &ours.plan, command.objective);
+    let schedule = ours.plans.problem.schedule(&ours.plan);
     if !command.json {
-        print(network, machine.board(), &front, &schedule, &exact.document, &exact.plans);
+        print(network, machine.board(), &front, &schedule, &ours.document, &ours.plans);
         output::line(format!("\n{heading}\n"));
         output::line(algorithm_tables(&table_rows(&compared)));
     }
 
-    let bound = bound(&exact.document, &exact.plans);
-    let told = Told {
+    let bound = bound(&ours.document, &ours.plans);
+    let page = PlanPage {
         network,
         board: machine.board(),
         schedule: &schedule,
-        document: &exact.document,
+        document: &ours.document,
         front: &front,
-        costs: Some(&exact.plans.table),
+        costs: Some(&ours.plans.table),
         bound: &bound,
     };
     let chapter = command.html.is_some().then(|| {
         let parts = vec![Part::Text(heading), Part::Table(algorithm_table(&table_rows(&compared)))];
-        told.chapter(vec![ReportSection::new("Published algorithms", parts)])
+        page.chapter(vec![ReportSection::new("Published algorithms", parts)])
     });
     Ok(OnePlan {
-        document: exact.document.clone(),
+        document: ours.document.clone(),
         front: front.into_iter().map(Point::of).collect(),
         clocked_front: Vec::new(),
         algorithms: points(&compared),
@@ -134,11 +135,11 @@ pub(super) fn plan_all(command: &ScheduleCommand, network: &Network, machine: &M
     })
 }
 
-fn gap_of(objective: Objective) -> &'static str {
+fn compared_with_ours(objective: Objective) -> &'static str {
     match objective {
-        Objective::Throughput | Objective::Balanced => "period beside the shortest that 'exact' found",
-        Objective::Latency => "latency beside the lowest that 'exact' found",
-        Objective::Energy => "energy of a frame beside the lowest that 'exact' found",
+        Objective::Throughput | Objective::Balanced => "period beside the shortest that Millstream's own search found",
+        Objective::Latency => "latency beside the lowest that Millstream's own search found",
+        Objective::Energy => "energy of a frame beside the lowest that Millstream's own search found",
     }
 }
 
@@ -155,14 +156,15 @@ fn show(plan: &PublishedPlan, network: &Network, machine: &Machine, bound: &str)
     output::facts(&prediction_facts(&document.predicted, bound));
 }
 
-/// The exact search and every published algorithm.
+/// Our own search and every published algorithm.
 fn points(compared: &PublishedComparison) -> Vec<AlgorithmPoint> {
-    let found = |document: &ScheduleDocument, work| FoundPoint::new(document, work, compared.gap(&document.predicted));
-    let exact = AlgorithmPoint {
-        algorithm: "exact".to_owned(),
+    let found =
+        |document: &ScheduleDocument, work| FoundPoint::new(document, work, compared.beside_ours(&document.predicted));
+    let ours = AlgorithmPoint {
+        algorithm: "millstream".to_owned(),
         source: None,
         reason: None,
-        found: Some(found(&compared.exact.document, compared.work)),
+        found: Some(found(&compared.ours.document, compared.work)),
     };
     let published = compared.rows.iter().map(|row| AlgorithmPoint {
         algorithm: row.algorithm.name().to_owned(),
@@ -170,19 +172,19 @@ fn points(compared: &PublishedComparison) -> Vec<AlgorithmPoint> {
         reason: row.outcome.as_ref().err().map(ToString::to_string),
         found: row.outcome.as_ref().ok().map(|plan| found(&plan.document, plan.work)),
     });
-    std::iter::once(exact).chain(published).collect()
+    std::iter::once(ours).chain(published).collect()
 }
 
 fn table_rows(compared: &PublishedComparison) -> Vec<AlgorithmRow> {
     let row = |point: AlgorithmPoint| {
         let reason = point.reason.unwrap_or_default();
-        let outcome = point.found.map(|own| AlgorithmOutcome {
-            configuration: own.configuration,
-            period_seconds: own.period_seconds,
-            latency_seconds: own.latency_seconds,
-            joules_per_frame: own.joules_per_frame,
-            gap: own.gap,
-            searched: SearchWork { count: own.looked_at, unit: own.looked_at_unit }.to_string(),
+        let outcome = point.found.map(|found| AlgorithmOutcome {
+            configuration: found.configuration,
+            period_seconds: found.period_seconds,
+            latency_seconds: found.latency_seconds,
+            joules_per_frame: found.joules_per_frame,
+            beside_ours: found.beside_ours,
+            searched: SearchWork { count: found.looked_at, unit: found.looked_at_unit }.to_string(),
         });
         AlgorithmRow { name: point.algorithm, outcome: outcome.ok_or(reason) }
     };

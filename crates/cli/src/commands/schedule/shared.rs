@@ -1,14 +1,14 @@
 use anyhow::{Result, bail};
 use millstream::{Machine, Network, NetworkShare, Objective, Shared, files, plan_shared};
 use millstream_board::Board;
-use millstream_report::{Fact, Part, ReportChapter, ReportSection, bound_text, milliseconds, set_table};
+use millstream_report::{Fact, Part, ReportChapter, ReportSection, Table, bound_text, milliseconds, set_table};
 
 use crate::arguments::ScheduleCommand;
 use crate::control::control;
 use crate::{html, output};
 
 use super::limits;
-use super::page::Told;
+use super::page::PlanPage;
 
 /// Divides the board among the networks of a command.
 pub(super) fn schedule(command: &ScheduleCommand, machine: &Machine) -> Result<()> {
@@ -23,32 +23,60 @@ pub(super) fn schedule(command: &ScheduleCommand, machine: &Machine) -> Result<(
     let networks: Vec<Network> = command.models.iter().zip(options).map(open).collect::<Result<_, _>>()?;
     check_names(command, &networks)?;
     let shares: Vec<NetworkShare> = networks.iter().map(|network| share_of(command, network)).collect();
-    let shared = limits::told(plan_shared(machine, &networks, &shares, command.on(), &control()), wants.margin)?;
+    let shared =
+        limits::explain_missed(plan_shared(machine, &networks, &shares, command.on(), &control()), wants.margin)?;
     files::write(&command.output, &files::to_json(&shared.document)?)?;
     if command.json {
         output::json(&shared.document)?;
-    } else {
-        print_shared(&shared, machine.board());
+    }
+    let together = Together::of(&shared, machine.board());
+    if !command.json {
+        together.print();
     }
     output::remark(format!("wrote {}; {}", command.output.display(), command.next_command()));
     if let Some(path) = &command.html {
-        html::write(path, "What was planned", chapters(&networks, &shared, machine.board())?)?;
+        let each = chapters(&networks, &shared, machine.board())?;
+        html::write(path, "What was planned", std::iter::once(together.chapter()).chain(each).collect())?;
     }
     Ok(())
 }
 
-/// All networks beside each other, then each by itself.
+/// What is shown of all networks together, in the terminal and on the page.
+struct Together {
+    how: String,
+    table: Table,
+    facts: Vec<Fact>,
+}
+
+impl Together {
+    fn of(shared: &Shared, board: &Board) -> Self {
+        Self { how: how(shared, board), table: set_table(&shared.document), facts: shared_facts(shared) }
+    }
+
+    fn print(&self) {
+        output::line(format!("{}\n", self.how));
+        output::table(&self.table);
+        output::line("");
+        output::facts(&self.facts);
+    }
+
+    fn chapter(self) -> ReportChapter {
+        let parts = vec![Part::Text(self.how), Part::Table(self.table), Part::Facts(self.facts)];
+        ReportChapter { title: "Together".to_owned(), sections: vec![ReportSection::new("All networks", parts)] }
+    }
+}
+
+/// Each network by itself.
 fn chapters(networks: &[Network], shared: &Shared, board: &Board) -> Result<Vec<ReportChapter>> {
-    let facts = shared_facts(shared);
-    let parts = vec![Part::Text(how(shared, board)), Part::Table(set_table(&shared.document)), Part::Facts(facts)];
-    let together = ReportSection::new("All networks", parts);
-    let mut chapters = vec![ReportChapter { title: "Together".to_owned(), sections: vec![together] }];
-    for (network, own) in networks.iter().zip(&shared.document.networks) {
-        let document = &own.schedule;
+    let mut chapters = Vec::new();
+    for (network, of_network) in networks.iter().zip(&shared.document.networks) {
+        let document = &of_network.schedule;
         let board = &board.clone().with_engines_of(&document.board.engines);
         let schedule = &document.resolve(network.graph(), network.digest(), board)?;
-        let bound = &bound_text(document, None, None, board.memory_bytes_per_second().is_some());
-        chapters.push(Told { network, board, schedule, document, front: &[], costs: None, bound }.chapter(Vec::new()));
+        let alone = bound_text(document, None, None, board.memory_bytes_per_second().is_some());
+        let bound = &format!("if this network had the board alone, {alone}");
+        chapters
+            .push(PlanPage { network, board, schedule, document, front: &[], costs: None, bound }.chapter(Vec::new()));
     }
     Ok(chapters)
 }
@@ -67,7 +95,7 @@ fn check_names(command: &ScheduleCommand, networks: &[Network]) -> Result<()> {
         if networks.iter().any(|network| *name == network.source()) {
             continue;
         }
-        let called = networks.iter().filter(|own| own.name() == name).map(Network::source);
+        let called = networks.iter().filter(|network| network.name() == name).map(Network::source);
         let called: Vec<&str> = called.collect();
         let is_first = |(place, source): &(usize, &&str)| !called[..*place].contains(source);
         let files: Vec<&str> = called.iter().enumerate().filter(is_first).map(|(_, source)| *source).collect();
@@ -87,13 +115,6 @@ fn check_names(command: &ScheduleCommand, networks: &[Network]) -> Result<()> {
     Ok(())
 }
 
-fn print_shared(shared: &Shared, board: &Board) {
-    output::line(format!("{}\n", how(shared, board)));
-    output::table(&set_table(&shared.document));
-    output::line("");
-    output::facts(&shared_facts(shared));
-}
-
 fn how(shared: &Shared, board: &Board) -> String {
     let document = &shared.document;
     let how = if document.takes_turns { "in turn on the same processors" } else { "each on processors of its own" };
@@ -104,7 +125,7 @@ fn how(shared: &Shared, board: &Board) -> String {
 fn shared_facts(shared: &Shared) -> Vec<Fact> {
     let document = &shared.document;
     let rounds = document.rounds_per_second;
-    let mut facts = vec![Fact::new("Predicted", format!("{rounds:.2} rounds of frames a second."))];
+    let mut facts = vec![Fact::new("Predicted", format!("{rounds:.2} frames/s of each network, times its weight."))];
     if let Some(other) = shared.other_rounds_per_second {
         let how = if document.takes_turns { "With processors of their own" } else { "In turn on the whole board" };
         let outcome = match rounds / other {
@@ -114,13 +135,13 @@ fn shared_facts(shared: &Shared) -> Vec<Fact> {
         };
         facts.push(Fact::new("", format!("{how} there would be {other:.2}: {outcome}.")));
     }
-    if !document.takes_turns && document.networks.iter().any(|own| own.deadline_seconds.is_some()) {
+    if !document.takes_turns && document.networks.iter().any(|network| network.deadline_seconds.is_some()) {
         let text = "Frames by themselves meet the deadlines. Those that wait in queues, because they come faster than they pass, may not: `simulate` and `run` show it.";
         facts.push(Fact::new("Deadline", text));
     }
-    for (own, latency) in document.networks.iter().zip(shared.simulated_latencies.iter().flatten()) {
-        if own.deadline_seconds.is_some() {
-            let (name, longest) = (&own.schedule.model.name, milliseconds(latency.as_secs_f64()));
+    for (network, latency) in document.networks.iter().zip(shared.simulated_latencies.iter().flatten()) {
+        if network.deadline_seconds.is_some() {
+            let (name, longest) = (&network.schedule.model.name, milliseconds(latency.as_secs_f64()));
             let text = format!(
                 "Frames of {name} take {longest} ms at most in a simulation, including the turns of other networks."
             );

@@ -6,11 +6,11 @@ use anyhow::{Result, bail};
 use millstream::{Hosts, Network, SystemPlan, files, plan_system};
 use millstream_board::Processor;
 use millstream_pipeline::{Objective, Plan, choose};
-use millstream_report::{Align, Fact, FrontRow, Table, front_table, milliseconds, rate, stage_rows, stage_table};
+use millstream_report::{Align, Fact, FrontRow, Table, milliseconds, rate, stage_rows, stage_table};
 use millstream_schedule::{Crossing, LinkEvaluation, Schedule, ScheduleDocument};
 use serde::Serialize;
 
-use super::printing::{network_line, prediction_facts};
+use super::printing::{network_line, prediction_facts, print_front};
 use crate::arguments::{DEFAULT_MODEL, ScheduleCommand};
 use crate::commands::schedule::one_plan::{Point, warn_of_unpredictable};
 use crate::output;
@@ -77,20 +77,20 @@ pub(super) fn schedule(command: &ScheduleCommand, system: &Path) -> Result<()> {
 }
 
 fn report(planned: &SystemPlan, objective: Objective) -> Report<'_> {
-    let crossing = |own: &'_ Crossing| -> (f64, f64) { (own.occupied.seconds(), own.latency.seconds()) };
-    let crossings = planned.crossings.iter().flatten().map(|own| {
-        let (occupied_seconds, latency_seconds) = crossing(own);
-        let Crossing { link, from, to, bytes, .. } = own;
+    let times = |crossing: &'_ Crossing| -> (f64, f64) { (crossing.occupied.seconds(), crossing.latency.seconds()) };
+    let crossings = planned.crossings.iter().flatten().map(|crossing| {
+        let (occupied_seconds, latency_seconds) = times(crossing);
+        let Crossing { link, from, to, bytes, .. } = crossing;
         CrossingPoint { link, from, to, bytes: *bytes, occupied_seconds, latency_seconds }
     });
-    let rivals = planned.rivals.iter().map(|own| {
-        let plan = own.plan.as_ref().ok();
+    let rivals = planned.rivals.iter().map(|rival| {
+        let plan = rival.plan.as_ref().ok();
         RivalPoint {
-            name: &own.name,
+            name: &rival.name,
             configuration: plan.map(Plan::configuration),
             period_seconds: plan.map(|plan| plan.period.seconds()),
             latency_seconds: plan.map(|plan| plan.latency.seconds()),
-            reason: own.plan.as_ref().err().map(String::as_str),
+            reason: rival.plan.as_ref().err().map(String::as_str),
         }
     });
     Report {
@@ -104,16 +104,21 @@ fn report(planned: &SystemPlan, objective: Objective) -> Report<'_> {
 
 /// The front with what is best for each objective.
 fn front_rows(planned: &SystemPlan, objective: Objective) -> Vec<FrontRow> {
-    let objectives = Objective::ALL.into_iter().filter(|&own| own != Objective::Energy && own != objective);
-    let mut best: Vec<(Option<&Plan>, Objective)> =
-        objectives.map(|own| (choose(&planned.front, own).and_then(|place| planned.front.get(place)), own)).collect();
+    let objectives = Objective::ALL.into_iter().filter(|&other| other != Objective::Energy && other != objective);
+    let mut best: Vec<(Option<&Plan>, Objective)> = objectives
+        .map(|objective| (choose(&planned.front, objective).and_then(|place| planned.front.get(place)), objective))
+        .collect();
     best.push((Some(&planned.plan), objective));
     let row = |plan: &Plan| FrontRow {
         configuration: plan.configuration(),
         period_seconds: plan.period.seconds(),
         latency_seconds: plan.latency.seconds(),
         joules_per_frame: None,
-        chosen_for: best.iter().filter(|(own, _)| *own == Some(plan)).map(|(_, own)| own.to_string()).collect(),
+        chosen_for: best
+            .iter()
+            .filter(|(objective, _)| *objective == Some(plan))
+            .map(|(_, objective)| objective.to_string())
+            .collect(),
     };
     planned.front.iter().map(row).collect()
 }
@@ -121,12 +126,7 @@ fn front_rows(planned: &SystemPlan, objective: Objective) -> Vec<FrontRow> {
 fn print(hosts: &Hosts, network: &Network, planned: &SystemPlan, objective: Objective) {
     let document = &planned.document;
     output::line(network_line(network, hosts.machine().board()));
-    let (table, left_out) = front_table(&front_rows(planned, objective));
-    output::line("\nLatency/throughput front (predicted):\n");
-    output::table(&table);
-    if left_out > 0 {
-        output::line(format!("and {left_out} points between them (all with --json)"));
-    }
+    print_front(&front_rows(planned, objective), "predicted");
     output::line(format!("\nChosen for {objective}: {}\n", document.configuration));
     let shown = with_cores_of_hosts(hosts, &planned.schedule);
     output::table(&stage_table(&stage_rows(&shown, document, network.graph())));
@@ -149,8 +149,8 @@ fn print(hosts: &Hosts, network: &Network, planned: &SystemPlan, objective: Obje
 /// The schedule as the hosts number their cores.
 fn with_cores_of_hosts(hosts: &Hosts, schedule: &Schedule) -> Schedule {
     schedule.with_processors(|processor| {
-        let own = hosts.system().hosts().iter().find_map(|host| host.own(processor));
-        Processor { cores: own.map_or_else(Vec::new, |own| own.cores), ..processor.clone() }
+        let on_host = hosts.system().hosts().iter().find_map(|host| host.own(processor));
+        Processor { cores: on_host.map_or_else(Vec::new, |on_host| on_host.cores), ..processor.clone() }
     })
 }
 
@@ -165,16 +165,18 @@ fn crossing_table(crossings: &[Option<Crossing>]) -> Table {
         ("sender ms", Align::Right),
         ("receiver ms", Align::Right),
     ]);
-    for (stage, own) in crossings.iter().enumerate().filter_map(|(stage, own)| Some((stage, own.as_ref()?))) {
+    for (stage, crossing) in
+        crossings.iter().enumerate().filter_map(|(stage, crossing)| Some((stage, crossing.as_ref()?)))
+    {
         table.row([
             (stage + 1).to_string(),
-            own.from.clone(),
-            own.to.clone(),
-            format!("{:.0}", own.bytes as f64 / 1e3),
-            milliseconds(own.occupied.seconds()),
-            milliseconds(own.time().seconds()),
-            milliseconds(own.sending.seconds()),
-            milliseconds(own.receiving.seconds()),
+            crossing.from.clone(),
+            crossing.to.clone(),
+            format!("{:.0}", crossing.bytes as f64 / 1e3),
+            milliseconds(crossing.occupied.seconds()),
+            milliseconds(crossing.time().seconds()),
+            milliseconds(crossing.sending.seconds()),
+            milliseconds(crossing.receiving.seconds()),
         ]);
     }
     table
@@ -203,7 +205,7 @@ fn rival_table(planned: &SystemPlan, objective: Objective) -> Table {
     table.row(plan("ours", &planned.plan));
     for rival in &planned.rivals {
         match &rival.plan {
-            Ok(own) => table.row(plan(&rival.name, own)),
+            Ok(found) => table.row(plan(&rival.name, found)),
             Err(reason) => table.row([rival.name.clone(), reason.clone(), "-".into(), "-".into(), "-".into()]),
         }
     }
@@ -217,20 +219,21 @@ fn bound(planned: &SystemPlan) -> String {
     let shortest = milliseconds(planned.shortest().seconds());
     let found = match planned.is_exact {
         true => format!(
-            "{shortest} ms is the least where stages are contiguous blocks, each on one processor of one host or replicas of it, and the stages of \
-             a host follow each other (exact)."
+            "The shortest period of contiguous stages, each on one processor of one host or replicas of it, where the stages of a host follow \
+             each other, is {shortest} ms (exact)."
         ),
         false => format!(
-            "{shortest} ms is the least that was found, not proven: memories have no room for what is faster, or frames wait for links within a host, and not all else was looked at."
+            "{shortest} ms is the shortest period that was found; it is not proven, because memories have no room for what is faster, or \
+             frames wait for links within a host, and not all other schedules were looked at."
         ),
     };
     format!(
-        "no schedule by these costs has a period below {} ms, even if links took no time; its own is at most {above:.1} % above the least.\n{found}",
+        "no schedule by these costs has a period below {} ms, even if links took no time; this schedule's is at most {above:.1} % above that.\n{found}",
         milliseconds(bound),
     )
 }
 
-/// Says that a link is what holds frames up.
+/// Says that a link is the bottleneck.
 pub(crate) fn link_fact(link: &LinkEvaluation) -> Fact {
     let text = format!(
         "the link {} is the bottleneck: {} frames/s, with {:.0} kB a frame.",

@@ -1,9 +1,9 @@
-//! A stand-in for threads, locks, channels and the clock in which one seed decides everything: shuttle's tasks take turns, and time is
-//! virtual.
+//! A stand-in for threads, locks, channels and the clock in which one seed decides everything: shuttle's tasks take
+//! turns, and time is virtual.
 //!
-//! Every operation of [`facade`] is a point where another task may go on. A task that waits is left out until somebody wakes it or its
-//! time is over; time goes on a little with every step, and at once to the next time limit when nobody else can go on. Where there is no
-//! such limit either, all is at a standstill, which [`standstill`] tells.
+//! Every operation of [`facade`] is a point where another task may go on. A task that waits is left out until somebody
+//! wakes it or its time is over; time goes on a little with every step, and at once to the next time limit when nobody
+//! else can go on. Where there is no such limit either, all is at a standstill, which [`standstill`] tells.
 
 mod atomic;
 mod channel;

@@ -1,3 +1,5 @@
+//! Locks as the model sees them.
+
 use std::ops::{Deref, DerefMut};
 use std::sync::{PoisonError, TryLockError};
 

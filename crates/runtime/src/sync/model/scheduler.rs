@@ -1,3 +1,5 @@
+//! The order in which the model lets threads go on, those that sleep in virtual time left out.
+
 use shuttle::current::TaskId;
 use shuttle::scheduler::{Schedule, Scheduler, Task};
 

@@ -64,6 +64,7 @@ pub fn sleep(time: Duration) {
 pub struct JoinHandle<T> {
     inner: shuttle::thread::JoinHandle<std::thread::Result<T>>,
     is_finished: Arc<AtomicBool>,
+    /// The tasks that wait for its end.
     waiting: Arc<std::sync::Mutex<Vec<usize>>>,
 }
 
@@ -91,21 +92,24 @@ fn waiting(list: &std::sync::Mutex<Vec<usize>>) -> std::sync::MutexGuard<'_, Vec
 }
 
 /// Tells others of the end, also if the thread panics.
-struct End(Arc<AtomicBool>, Arc<std::sync::Mutex<Vec<usize>>>);
+struct End {
+    is_finished: Arc<AtomicBool>,
+    waiting: Arc<std::sync::Mutex<Vec<usize>>>,
+}
 
 impl Drop for End {
     fn drop(&mut self) {
         let task = me();
         with(|world| world.end(task));
-        self.0.store(true, Ordering::SeqCst);
-        waiting(&self.1).drain(..).for_each(wake);
+        self.is_finished.store(true, Ordering::SeqCst);
+        waiting(&self.waiting).drain(..).for_each(wake);
     }
 }
 
 /// As [`std::thread::spawn`], with a name. A panic ends the thread alone; [`super::panics`] tells of it.
 pub fn spawn<T: Send + 'static>(name: &str, work: impl FnOnce() -> T + Send + 'static) -> JoinHandle<T> {
     let (is_finished, waiting) = <(Arc<AtomicBool>, Arc<std::sync::Mutex<Vec<usize>>>)>::default();
-    let end = End(Arc::clone(&is_finished), Arc::clone(&waiting));
+    let end = End { is_finished: Arc::clone(&is_finished), waiting: Arc::clone(&waiting) };
     let work = move || {
         let _end = end;
         let result = catch_unwind(AssertUnwindSafe(work));

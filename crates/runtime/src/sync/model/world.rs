@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-/// How long a step takes.
+/// How long a step takes, in nanoseconds.
 const STEP: u64 = 100;
-/// After so long, what still goes on is no better than a standstill. Preparations may be stuck for minutes, one after another.
+/// After so many nanoseconds, what still goes on is no better than a standstill. Preparations may be stuck for minutes,
+/// one after another.
 const END: u64 = 5_000_000_000_000;
 
 #[derive(Default)]
@@ -18,8 +19,11 @@ pub(super) struct World {
     waits: Vec<Option<Wait>>,
     /// By task: whether its next `park` returns at once.
     tokens: Vec<bool>,
+    /// By task: its name.
     names: Vec<String>,
+    /// The tasks that have begun and not ended, with their names.
     living: BTreeMap<usize, String>,
+    /// Who waited for what when nobody could go on any more.
     standstill: Option<String>,
     /// What threads panicked with.
     pub(super) panics: Vec<String>,

@@ -1,0 +1,252 @@
+//! The search's model of a network's plans on this computer, which every trial corrects.
+
+use millstream_board::Board;
+use millstream_pipeline::{Objective, Plan, choose, pareto_front, score};
+use millstream_predict::samples::SegmentSample;
+use millstream_predict::{Profile, fit};
+use millstream_schedule::Schedule;
+use millstream_tune::{Proposal, Score, TimeModel, TuneError};
+
+use crate::learning::trial::PlanTrial;
+use crate::measuring::disturbance::contradiction;
+use crate::plans::search::SearchInputs;
+use crate::{Control, Error, Network, Plans};
+
+/// What a plan without teams may be predicted above one with teams, and still turn out to be better.
+const WORTH_A_TRIAL: f64 = 1.1;
+
+/// A plan as something to try: the same as another if its stages and processors are, whatever their times.
+#[derive(Debug, Clone)]
+pub(super) struct Candidate {
+    pub(super) plan: Plan,
+    pub(super) schedule: Schedule,
+}
+
+impl PartialEq for Candidate {
+    fn eq(&self, other: &Self) -> bool {
+        self.plan.is_same_pipeline(&other.plan)
+    }
+}
+
+/// What is known of a network's plans: a profile that trials add to, and the search on it.
+pub(super) struct PlanModel<'a> {
+    pub(super) network: &'a Network,
+    pub(super) board: &'a Board,
+    pub(super) profile: &'a mut Profile,
+    /// Whether the profile was there before.
+    pub(super) is_old: bool,
+    pub(super) plans: Plans,
+    pub(super) objective: Objective,
+    /// How many cores others used during the trial that they disturbed most.
+    pub(super) others: f64,
+    /// What a trial says against an old profile.
+    pub(super) contradiction: Option<String>,
+    /// Why the search after the last trial failed.
+    pub(super) failure: Option<Error>,
+}
+
+impl PlanModel<'_> {
+    fn candidate(&self, plan: &Plan) -> Candidate {
+        Candidate { plan: plan.clone(), schedule: self.plans.problem.schedule(plan) }
+    }
+
+    /// How far a plan is from the objective: the geometric mean of what counts, with its weights.
+    fn distance(&self, plan: &Plan) -> Score {
+        Score(score(self.objective, plan).exp())
+    }
+
+    fn is_tried(&self, plan: &Plan) -> bool {
+        self.plans.lessons.tried.iter().any(|tried| tried.is_same_pipeline(plan))
+    }
+
+    /// The best plan without teams, if a plan with teams is the best of what was tried and may be so by errors of
+    /// predictions alone: teams are predicted from more parts than single processors.
+    fn untried_without_teams(&self) -> Option<Plan> {
+        let tried = self.plans.allowed(&self.plans.lessons.tried);
+        let known = choose(&tried, self.objective).and_then(|index| tried.get(index))?;
+        if !known.has_teams() {
+            return None;
+        }
+        let without_teams = pareto_front(&self.plans.problem.clone().without_teams()).ok()?;
+        let rivals = self.plans.allowed(&without_teams);
+        let rival = choose(&rivals, self.objective).and_then(|index| rivals.get(index).copied())?;
+        let is_close = self.distance(rival).0 < WORTH_A_TRIAL * self.distance(known).0;
+        (is_close && !self.is_tried(rival)).then(|| rival.clone())
+    }
+
+    /// What a trial says against the profile. The first one only: later ones are planned with what the first showed.
+    fn contradiction(&mut self, plan: &Plan, seen: &PlanTrial) -> Option<String> {
+        if !self.plans.lessons.tried.is_empty() {
+            return None;
+        }
+        let known = self.profile.network(self.network.digest())?;
+        contradiction(&known.samples, &seen.samples, plan.period, seen.measured.period)
+    }
+
+    /// Takes over what a trial showed, and searches again.
+    fn search_again(&mut self, schedule: &Schedule, seen: &PlanTrial) -> Result<(), Error> {
+        replace_samples(self.profile, self.network, &seen.samples);
+        let mut lessons = std::mem::take(&mut self.plans.lessons);
+        lessons.add(schedule, seen.measured.clone());
+        let (network, board) = (self.network, self.board);
+        let table = fit(self.profile, board, network.digest(), network.graph(), network.chain())?;
+        let inputs = SearchInputs { network, board, table: &table };
+        // The trials show how far they are; the searches between them are not shown.
+        self.plans = Plans::search_again(inputs, self.plans.aim, lessons, &Control::new())?;
+        Ok(())
+    }
+}
+
+impl TimeModel for PlanModel<'_> {
+    type Configuration = Candidate;
+    type Seen = PlanTrial;
+
+    fn best(&mut self) -> Result<Proposal<Candidate>, TuneError> {
+        if self.failure.is_some() || self.contradiction.is_some() {
+            return Err(TuneError::Model("the last trial ended the search".into()));
+        }
+        // What counts as near the best throughput depends on what the best really is, so the shortest period is tried
+        // in any case.
+        let allowed = self.plans.allowed(&self.plans.front);
+        let shortest = allowed.last().filter(|plan| self.objective == Objective::Throughput && !self.is_tried(plan));
+        if let Some(plan) = shortest {
+            return Ok(Proposal::InAnyCase(self.candidate(plan)));
+        }
+        if let Some(rival) = self.untried_without_teams() {
+            return Ok(Proposal::InAnyCase(self.candidate(&rival)));
+        }
+        // Where nothing keeps to the constraints any more, there is nothing to try either: what was tried is proposed
+        // again.
+        let best = choose(&allowed, self.objective).and_then(|index| allowed.get(index).copied());
+        let best = best.or_else(|| self.plans.lessons.tried.first());
+        let best = best.ok_or_else(|| TuneError::Model(Box::new(Error::Incomplete { what: "plan to choose from" })))?;
+        Ok(Proposal::Gain(self.candidate(best), self.distance(best)))
+    }
+
+    fn score(&self, candidate: &Candidate) -> Option<Score> {
+        // Only the plan that would be chosen of those that were tried sets the bar for others: one that is out of reach
+        // of the best throughput, or does not keep to the constraints, is no rival, however quick it is.
+        let tried = self.plans.allowed(&self.plans.lessons.tried);
+        let rival = choose(&tried, self.objective).and_then(|index| tried.get(index));
+        rival.filter(|rival| rival.is_same_pipeline(&candidate.plan)).map(|rival| self.distance(rival))
+    }
+
+    fn learn(&mut self, candidate: &Candidate, seen: &PlanTrial) {
+        let configuration = candidate.schedule.to_string();
+        let (expected, found) = (candidate.plan.period, seen.measured.period);
+        let latency = seen.measured.latency;
+        tracing::info!(objective = %self.objective, configuration, %expected, %found, %latency, "trial");
+        self.others = self.others.max(seen.others);
+        if self.is_old {
+            self.contradiction = self.contradiction(&candidate.plan, seen);
+        }
+        if self.contradiction.is_none() {
+            self.failure = self.search_again(&candidate.schedule, seen).err();
+        }
+    }
+}
+
+/// Adds samples to the network's profile; a newer sample of the same segment replaces the older one.
+fn replace_samples(profile: &mut Profile, network: &Network, samples: &[SegmentSample]) {
+    let digest = network.digest();
+    if let Some(measured) = profile.networks.iter_mut().find(|measured| measured.digest == digest) {
+        let is_same =
+            |a: &SegmentSample, b: &SegmentSample| a.processor == b.processor && a.start == b.start && a.end == b.end;
+        measured.samples.retain(|old| !samples.iter().any(|new| is_same(old, new)));
+        measured.samples.extend_from_slice(samples);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+    use millstream_cost::Nanoseconds;
+    use millstream_onnx::ReadOptions;
+    use millstream_test_support::{board, uniform_table};
+
+    use super::*;
+    use crate::Aim;
+    use crate::plans::lessons::Lessons;
+
+    /// Two equal cores, on which every operator takes a microsecond.
+    fn plans(network: &Network) -> (Board, Plans) {
+        let board = board("B2");
+        let table = uniform_table(network.graph(), &board, [1000]);
+        let plans = Plans::search(network, &board, &table, Aim::default(), &Control::new()).unwrap();
+        (board, plans)
+    }
+
+    #[test]
+    fn only_what_would_be_chosen_sets_the_bar_for_other_plans() {
+        let network = Network::open("zoo:tiny-darknet", ReadOptions::default()).unwrap();
+        let (board, mut plans) = plans(&network);
+        let [first, .., last] = plans.front.as_slice() else { unreachable!("replicas or stages beat one core") };
+        let with = |plan: &Plan, period: u64, latency: u64| Plan {
+            period: Nanoseconds(period),
+            latency: Nanoseconds(latency),
+            ..plan.clone()
+        };
+        // The second one scores better, but is out of reach of the best throughput.
+        let (fast, quick) = (with(last, 10_000, 100_000), with(first, 11_000, 10_000));
+        assert!(score(Objective::Throughput, &quick) < score(Objective::Throughput, &fast));
+        plans.lessons.tried = vec![fast.clone(), quick.clone()];
+
+        let mut profile = Profile::new(&board, crate::provenance());
+        let objective = Objective::Throughput;
+        let model = PlanModel {
+            network: &network,
+            board: &board,
+            profile: &mut profile,
+            is_old: false,
+            plans,
+            objective,
+            others: 0.0,
+            contradiction: None,
+            failure: None,
+        };
+
+        let [fast, quick] = [fast, quick].map(|plan| model.candidate(&plan));
+        assert_eq!(model.score(&quick), None);
+        assert_eq!(model.score(&fast), Some(model.distance(&fast.plan)));
+        // Whatever its times, a plan of the same pipeline is the same candidate.
+        assert!(fast == model.candidate(&with(&fast.plan, 1, 1)) && fast != quick);
+    }
+
+    /// A team that was tried is held to what is predicted without teams, where that is close.
+    #[test]
+    fn a_team_is_not_chosen_before_its_closest_rival_was_tried() {
+        let instance = crate::plans::lessons::tests::instance();
+        let mut plans = crate::plans::lessons::tests::search(instance.inputs(), Lessons::default());
+        let (network, board) = (&instance.network, &instance.board);
+        let alone = pareto_front(&plans.problem.clone().without_teams()).unwrap().remove(0);
+        let team = plans.front[0].clone();
+        assert!(team.has_teams() && !alone.has_teams());
+        for (part, is_tried) in [(0.95, true), (0.8, false)] {
+            let seconds = part * alone.latency.seconds();
+            let time = Nanoseconds::from_seconds(seconds);
+            let seen = team.clone().with_measured(vec![vec![time]], time);
+            plans.lessons.tried = vec![seen.clone()];
+            plans.front = vec![seen];
+
+            let mut profile = Profile::new(board, crate::provenance());
+            let mut model = PlanModel {
+                network,
+                board,
+                profile: &mut profile,
+                is_old: false,
+                plans,
+                objective: Objective::Latency,
+                others: 0.0,
+                contradiction: None,
+                failure: None,
+            };
+
+            let (Proposal::Gain(next, _) | Proposal::InAnyCase(next)) = model.best().unwrap();
+            assert_eq!(next.plan.is_same_pipeline(&alone), is_tried, "{}", next.plan.configuration());
+            // Once it was tried, there is nothing left to try.
+            model.plans.lessons.tried.push(alone.clone());
+            assert!(model.untried_without_teams().is_none());
+            plans = model.plans;
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! The board that networks run on, which is this computer, or one that is only described.
+
+pub(crate) mod built_in;
+mod profile_cache;
+
+use std::path::{Path, PathBuf};
+
+use millstream_board::{Board, EngineName, EngineSet, Engines};
+use millstream_machine::usable_cores;
+use millstream_schedule::ScheduleDocument;
+
+use crate::Error;
+use crate::backends::EngineReport;
+use crate::backends::engines::reports;
+use crate::error::InFile;
+use profile_cache::ProfileCache;
+
+pub use built_in::BuiltInBoard;
+
+/// A board, with what can be done with it from here.
+///
+/// A board that is not this computer can be planned for and simulated; measuring and running need its cores to be here.
+#[derive(Debug, Clone)]
+pub struct Machine {
+    board: Board,
+    /// The engines that somebody asked for, on all cores.
+    engines: Option<EngineSet>,
+    /// Whether it is this computer, as it was detected.
+    is_here: bool,
+    /// Profiles of networks on it. Clones of a machine share it.
+    pub(crate) cache: ProfileCache,
+}
+
+impl Machine {
+    /// This computer, with its graphics devices.
+    ///
+    /// # Errors
+    /// [`Error::Machine`] if the system does not tell what it has.
+    pub fn detect() -> Result<Self, Error> {
+        Self::detect_with(false)
+    }
+
+    /// The same; with graphics devices that the CPU's own cores emulate if `has_software_gpus`, which is of use for
+    /// tests.
+    ///
+    /// # Errors
+    /// As [`Machine::detect`].
+    pub fn detect_with(has_software_gpus: bool) -> Result<Self, Error> {
+        let board = millstream_machine::detect()?;
+        let board = board.with_accelerators(crate::backends::devices::accelerators(has_software_gpus))?;
+        Ok(Self { is_here: true, ..Self::of_board(board) })
+    }
+
+    /// A board that is known.
+    pub fn of_board(board: Board) -> Self {
+        Self { board, engines: None, is_here: false, cache: ProfileCache::default() }
+    }
+
+    /// The board of a file, or a [built-in](crate::BuiltInBoard) one by its name.
+    ///
+    /// # Errors
+    /// [`Error::Io`], [`Error::File`] or [`Error::NotBuiltIn`].
+    pub fn read(path: &Path) -> Result<Self, Error> {
+        Ok(Self::of_board(Board::from_json(&built_in::board(path)?).in_file(path)?))
+    }
+
+    /// This machine with a folder of its own for what is kept for later: profiles and optimised sessions. Otherwise
+    /// they are in the user's cache folder, or in memory where that can't be written.
+    #[must_use]
+    pub fn with_cache_folder(self, folder: impl Into<PathBuf>) -> Self {
+        Self { cache: ProfileCache::in_folder(folder.into()), ..self }
+    }
+
+    /// This machine with these engines on all its cores, whatever plans and profiles say; of several, each stage gets
+    /// the one that is quickest for it. Without them, networks are measured with the engines of the board, which are
+    /// ONNX Runtime unless its file says otherwise, and run with those that they were planned for. A provider of ONNX
+    /// Runtime that the board does not have is taken from the library, where that was built with it;
+    /// [`Board::check_engines`] says which are missing even so.
+    #[must_use]
+    pub fn with_engines(self, engines: impl Into<EngineSet>) -> Self {
+        let engines = engines.into();
+        let board =
+            crate::backends::devices::with_providers_for(self.board, std::iter::once(&engines)).with_engines(&engines);
+        Self { board, engines: Some(engines), ..self }
+    }
+
+    /// The same, as a user asks for it: the devices of these engines are taken in where the machine is this computer,
+    /// and engines that it does not have are refused.
+    ///
+    /// # Errors
+    /// [`Error::Backend`] if OpenVINO is asked for and not there, [`Error::Board`] if another engine isn't.
+    pub fn asked_to_use(self, engines: &EngineSet) -> Result<Self, Error> {
+        let takes_devices = self.is_here && engines.contains(EngineName::OpenVino);
+        let machine = if takes_devices { self.with_openvino_devices()? } else { self };
+        let machine = machine.with_engines(engines.clone());
+        machine.board.check_engines(engines)?;
+        Ok(machine)
+    }
+
+    /// This machine as callers in other languages ask for it: with engines by their names, and a folder for what is
+    /// kept for later.
+    ///
+    /// # Errors
+    /// [`Error::Board`] if the names are those of no engines; as [`Machine::asked_to_use`].
+    pub fn as_asked(self, engines: Option<&str>, cache_folder: Option<PathBuf>) -> Result<Self, Error> {
+        let machine = match engines {
+            Some(names) => self.asked_to_use(&names.parse()?)?,
+            None => self,
+        };
+        Ok(match cache_folder {
+            Some(folder) => machine.with_cache_folder(folder),
+            None => machine,
+        })
+    }
+
+    /// This machine with the devices that OpenVINO drives here beside the cores, as accelerators. Graphics devices are
+    /// among them only if the machine has none yet.
+    ///
+    /// # Errors
+    /// [`Error::Backend`] if OpenVINO is not there.
+    pub fn with_openvino_devices(self) -> Result<Self, Error> {
+        let known = self.board.accelerators();
+        let all = [known, &crate::backends::devices::openvino_devices(known)?].concat();
+        Ok(Self { board: self.board.with_accelerators(all)?, ..self })
+    }
+
+    /// This machine with the engines that a schedule was planned for, unless the user named engines.
+    #[must_use]
+    pub fn as_planned(&self, schedule: &ScheduleDocument) -> Self {
+        self.unless_asked(&schedule.board.engines)
+    }
+
+    /// This machine with these engines, unless the user named engines.
+    fn unless_asked(&self, engines: &Engines) -> Self {
+        match self.engines {
+            Some(_) => self.clone(),
+            None => {
+                let board = crate::backends::devices::with_providers_for(self.board.clone(), engines.values());
+                self.with_board(board.with_engines_of(engines))
+            }
+        }
+    }
+
+    /// The same for something that was measured with these engines and can't be used with another one.
+    ///
+    /// # Errors
+    /// [`Error::Unfit`] if somebody asked for another engine.
+    pub(crate) fn with_only_engines(&self, engines: &Engines) -> Result<Self, Error> {
+        let machine = self.unless_asked(engines);
+        let (asked, measured) = (machine.board.engines(), engines);
+        if asked == *measured {
+            return Ok(machine);
+        }
+        let engines_of = |engines: &Engines| {
+            let of_cluster = |cluster: &millstream_board::Cluster| {
+                format!("{} on {}", engines.get(&cluster.label).cloned().unwrap_or_default(), cluster.label)
+            };
+            machine.board.clusters().iter().map(of_cluster).collect::<Vec<_>>().join(", ")
+        };
+        Err(Error::Unfit(format!(
+            "the costs are of the engines {}, not of {}; leave the engines out, or measure with them",
+            engines_of(measured),
+            engines_of(&asked)
+        )))
+    }
+
+    /// Another board, with the same cache.
+    pub(crate) fn with_board(&self, board: Board) -> Self {
+        Self { board, ..self.clone() }
+    }
+
+    /// What it consists of.
+    pub fn board(&self) -> &Board {
+        &self.board
+    }
+
+    /// Whether this process may run on all the board's cores; measuring and running need that.
+    ///
+    /// # Errors
+    /// [`Error::NotHere`] with the first core that it may not use.
+    pub fn check_usable(&self) -> Result<(), Error> {
+        let allowed = usable_cores().unwrap_or_default();
+        match self.board.cores().find(|core| !allowed.contains(&core.id)) {
+            None => Ok(()),
+            Some(core) => Err(Error::NotHere { core: core.id, board: self.board.name().to_owned(), allowed }),
+        }
+    }
+}
+
+/// The engines that this program was built with, what they run on, and what uses them on a machine. Loads their
+/// libraries.
+pub fn engines(machine: &Machine) -> Vec<EngineReport> {
+    reports(machine.board())
+}

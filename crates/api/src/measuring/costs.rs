@@ -1,0 +1,71 @@
+//! Where the costs of a network come from.
+
+use std::path::Path;
+
+use millstream_board::Board;
+use millstream_cost::CostTable;
+use millstream_predict::{CostModels, Profile, fit};
+
+use crate::error::InFile;
+use crate::machine::built_in;
+use crate::{Error, Machine, Network, files};
+
+/// Reads a profile from a file.
+///
+/// # Errors
+/// [`Error::Io`], or [`Error::File`] with what is wrong.
+pub fn read_profile(path: &Path) -> Result<Profile, Error> {
+    Profile::from_json(&files::read(path)?).in_file(path)
+}
+
+/// The source of a network's costs.
+#[derive(Debug, Clone, Copy)]
+pub enum CostSource<'a> {
+    /// A file of fitted models, or the name of a [built-in board](crate::BuiltInBoard): predicted.
+    Models(&'a Path),
+    /// A profile in a file.
+    Profile(&'a Path),
+    /// The profile that was made last of the network on the board.
+    Cached,
+    /// Costs that the caller has.
+    Table(&'a CostTable),
+}
+
+impl CostSource<'_> {
+    /// A machine with the engines that costs in a file are of, so that schedules that are planned on them run with
+    /// these.
+    ///
+    /// # Errors
+    /// [`Error::File`] if the file is not usable, or [`Error::Unfit`] if somebody asked for an engine and it is another
+    /// one.
+    pub fn machine(self, machine: &Machine) -> Result<Machine, Error> {
+        let (path, board) = match self {
+            Self::Models(path) => (path, CostModels::from_json(&built_in::costs(path)?).in_file(path)?.board),
+            Self::Profile(path) => (path, read_profile(path)?.board),
+            Self::Cached | Self::Table(_) => return Ok(machine.clone()),
+        };
+        let board = Board::try_from(board).in_file(path)?;
+        machine.with_only_engines(&board.engines()).in_file(path)
+    }
+
+    /// The costs of a network on a board.
+    ///
+    /// # Errors
+    /// [`Error::File`] if the file is not usable, [`Error::NoProfile`] if there is no cached profile.
+    pub fn table(self, network: &Network, machine: &Machine) -> Result<CostTable, Error> {
+        let board = machine.board();
+        let fit = |profile: &Profile| fit(profile, board, network.digest(), network.graph(), network.chain());
+        match self {
+            Self::Table(table) => Ok(table.clone()),
+            Self::Models(path) => {
+                let models = CostModels::from_json(&built_in::costs(path)?).in_file(path)?;
+                models.table(board, network.digest(), network.graph(), network.chain()).in_file(path)
+            }
+            Self::Profile(path) => fit(&read_profile(path)?).in_file(path),
+            Self::Cached => match machine.cache.load(network, board) {
+                Some(profile) => fit(&profile).in_file(Path::new("the cached profile")),
+                None => Err(Error::no_profile(network, board)),
+            },
+        }
+    }
+}

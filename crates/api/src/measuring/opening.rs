@@ -1,0 +1,48 @@
+//! What runs a network's operators, with as many threads as its costs suggest.
+
+use std::time::Duration;
+
+use millstream_board::Board;
+use millstream_cost::CostTable;
+use millstream_predict::{Profile, fit};
+
+use crate::backends::Backends;
+use crate::measuring::profiling::{PROFILE_BUDGET, cached, known_or_measured};
+use crate::{Control, Error, Machine, Network};
+
+/// What runs a network in one way, which is prepared faster the next time; and its costs, if it was measured on the
+/// machine.
+pub(crate) fn open_to_run(machine: &Machine, network: &Network) -> Result<(Backends, Option<CostTable>), Error> {
+    let (board, model) = (machine.board(), network.model());
+    let profile = machine.cache.load(network, board);
+    let backends = Backends::with_sessions(machine.cache.sessions().as_deref(), board, model, profile.as_ref())?;
+    let costs = profile.map(|profile| fit_and_choose_threads(&backends, network, board, &profile)).transpose()?;
+    Ok((backends, costs))
+}
+
+/// Costs from the cached profile or a new one, and what runs operators. `anew`: from a new one in any case, which takes
+/// so long.
+pub(crate) fn measured_costs(
+    machine: &Machine,
+    network: &Network,
+    anew: Option<Duration>,
+    control: &Control,
+) -> Result<(CostTable, Backends), Error> {
+    machine.check_usable()?;
+    let known = cached(machine, network, anew.is_some(), control);
+    let budget = anew.unwrap_or(PROFILE_BUDGET);
+    let (profile, backends) = known_or_measured(network, machine, known, budget, control)?;
+    Ok((fit_and_choose_threads(&backends, network, machine.board(), &profile)?, backends))
+}
+
+/// The costs that a profile gives, after every operator family was given as many threads of a cluster as they suggest.
+pub(crate) fn fit_and_choose_threads(
+    backends: &Backends,
+    network: &Network,
+    board: &Board,
+    profile: &Profile,
+) -> Result<CostTable, Error> {
+    let table = fit(profile, board, network.digest(), network.graph(), network.chain())?;
+    backends.choose_threads(network.graph(), board, &table);
+    Ok(table)
+}

@@ -1,0 +1,180 @@
+//! Measuring a network: its operators in context, operators in parts, and ranges of blocks.
+
+use std::time::Duration;
+
+use millstream_board::Board;
+use millstream_predict::samples::TransferSample;
+use millstream_predict::{LeftOutEngine, NetworkProfile, Profile};
+use millstream_profile::{
+    OperatorSettings, PartSettings, ProfileSettings, Workload, measure, measure_accelerator_transfers,
+    measure_accelerators, measure_operators, measure_parts,
+};
+
+use crate::backends::Backends;
+use crate::measuring::disturbance::{DISTURBED, is_quieter_now, others_during};
+use crate::{Control, Error, Event, Machine, Network, provenance};
+
+/// Time for a profile of a network that is needed on the way.
+pub const PROFILE_BUDGET: Duration = Duration::from_secs(20);
+
+/// Part of a network's time that goes to its operators in context; the rest goes to its segments.
+const OPERATORS_SHARE: f64 = 0.2;
+/// Part that goes to operators in parts.
+const PARTS_SHARE: f64 = 0.2;
+
+/// The cached profile of a network, unless a new one is wanted, or would be better since others have become quieter.
+pub(crate) fn cached(machine: &Machine, network: &Network, is_fresh: bool, control: &Control) -> Option<Profile> {
+    let board = machine.board();
+    let known = if is_fresh { None } else { machine.cache.load(network, board) }?;
+    let created = &known.provenance.created;
+    let profiled = known.network(network.digest())?;
+    if is_quieter_now(profiled, board) {
+        let reason =
+            format!("other programs used {:.1} cores then, and less than half as much now", others_during(profiled));
+        control.emit(&Event::MeasuredAnew { created, reason: &reason });
+        return None;
+    }
+    control.emit(&Event::CachedProfile { created });
+    report_left_out(profiled, control);
+    Some(known)
+}
+
+/// The profile of a network that is `known`, or else a new one, and what runs its operators.
+pub(crate) fn known_or_measured(
+    network: &Network,
+    machine: &Machine,
+    known: Option<Profile>,
+    budget: Duration,
+    control: &Control,
+) -> Result<(Profile, Backends), Error> {
+    let board = machine.board();
+    let backends = Backends::open(board, network.model(), known.as_ref())?;
+    if let Some(profile) = known {
+        return Ok((profile, backends));
+    }
+    let mut profile = Profile::new(board, provenance());
+    match add_network(&mut profile, network, board, &backends, budget, control)? {
+        true => {
+            report_disturbance(&profile, network, board, control);
+            machine.cache.store(&profile, network, board);
+            Ok((profile, backends))
+        }
+        false => Err(Error::Interrupted),
+    }
+}
+
+/// Measures what the profile does not know yet of a network. Returns whether it now knows everything: if not, somebody
+/// asked to stop.
+pub(crate) fn add_network(
+    profile: &mut Profile,
+    network: &Network,
+    board: &Board,
+    backends: &Backends,
+    budget: Duration,
+    control: &Control,
+) -> Result<bool, Error> {
+    backends.measure_granularity(profile, control)?;
+    let backend = &*backends.all;
+    let is_of_accelerator = |pair: &TransferSample| board.accelerator(&pair.from).is_some();
+    if !profile.transfers.iter().any(is_of_accelerator) {
+        profile.transfers.extend(measure_accelerator_transfers(backend, board)?);
+    }
+
+    let frame = network.first_frame(backend, board)?;
+    let workload = Workload { graph: network.graph(), chain: network.chain(), backend, frame };
+    let known = entry(profile, network);
+    let measuring = Measuring { workload, board, budget, control };
+    if !measuring.operators(known)? {
+        return Ok(false);
+    }
+    let board = &board.clone().with_engines_of(&LeftOutEngine::others(&known.left_out, board));
+    let measuring = Measuring { board, ..measuring };
+    Ok(measuring.parts(known)? && measuring.segments(known)?)
+}
+
+/// What the profile says of the network, or a new entry. What it says of the same model in other blocks is of no use.
+fn entry<'a>(profile: &'a mut Profile, network: &Network) -> &'a mut NetworkProfile {
+    let fresh = NetworkProfile::new(network.digest(), network.graph(), network.chain());
+    let is_same = |known: &NetworkProfile| known.digest == fresh.digest && known.blocks == fresh.blocks;
+    profile.networks.retain(|known| known.digest != fresh.digest || is_same(known));
+    let place = profile.networks.iter().position(is_same).unwrap_or(profile.networks.len());
+    if place == profile.networks.len() {
+        profile.networks.push(fresh);
+    }
+    &mut profile.networks[place]
+}
+
+/// Says how much others disturbed what was measured of a network.
+fn report_disturbance(profile: &Profile, network: &Network, board: &Board, control: &Control) {
+    let others = profile.network(network.digest()).map_or(0.0, others_during);
+    if others > DISTURBED {
+        let activity = format!("measuring {} on {}", network.name(), board.name());
+        control.emit(&Event::Disturbed { activity: &activity, cores: others });
+    }
+}
+
+/// Says which engines are not measured further.
+pub(crate) fn report_left_out(known: &NetworkProfile, control: &Control) {
+    known.left_out.iter().for_each(|left_out| control.emit(&Event::LeftOut(left_out)));
+}
+
+/// A network that is being measured. Each step returns whether it is done: if not, somebody asked to stop.
+struct Measuring<'a> {
+    workload: Workload<'a>,
+    board: &'a Board,
+    budget: Duration,
+    control: &'a Control,
+}
+
+impl Measuring<'_> {
+    /// Operators in context.
+    fn operators(&self, known: &mut NetworkProfile) -> Result<bool, Error> {
+        if !known.operator_samples.is_empty() {
+            return Ok(true);
+        }
+        let budget = self.budget.mul_f64(OPERATORS_SHARE);
+        let settings = OperatorSettings { budget, ..OperatorSettings::default() };
+        let go_on = || !self.control.is_cancelled();
+        let mut samples = measure_operators(&self.workload, self.board, &settings, &mut |_| go_on())?;
+        if go_on() {
+            samples.extend(measure_accelerators(&self.workload, self.board, budget, &mut || go_on())?);
+        }
+        if !go_on() {
+            return Ok(false);
+        }
+        known.operator_samples = samples;
+        known.left_out = LeftOutEngine::of(known, self.board);
+        report_left_out(known, self.control);
+        Ok(true)
+    }
+
+    /// Operators in parts.
+    fn parts(&self, known: &mut NetworkProfile) -> Result<bool, Error> {
+        if !known.part_samples.is_empty() || self.board.processor_classes().count() < 2 {
+            return Ok(true);
+        }
+        let settings = PartSettings { budget: self.budget.mul_f64(PARTS_SHARE), ..PartSettings::default() };
+        let samples = measure_parts(&self.workload, self.board, &settings, &mut |_| !self.control.is_cancelled())?;
+        if self.control.is_cancelled() {
+            return Ok(false);
+        }
+        known.part_samples = samples;
+        Ok(true)
+    }
+
+    /// Ranges of blocks, of which what was measured is kept in any case.
+    fn segments(&self, known: &mut NetworkProfile) -> Result<bool, Error> {
+        let budget = self.budget.mul_f64(1.0 - OPERATORS_SHARE - PARTS_SHARE);
+        let settings = ProfileSettings { budget, ..ProfileSettings::default() };
+        let activity = format!("measuring {} on {}", self.workload.graph.name(), self.board.name());
+        let mut steps = self.control.steps(activity, 1);
+        let mut is_stopped = false;
+        let samples = measure(&self.workload, self.board, &settings, &known.samples, &mut |progress| {
+            steps.set(progress.done, progress.total);
+            is_stopped = self.control.is_cancelled() && progress.done < progress.total;
+            !is_stopped
+        })?;
+        known.samples.extend(samples);
+        Ok(!is_stopped)
+    }
+}

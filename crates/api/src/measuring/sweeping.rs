@@ -1,0 +1,89 @@
+//! Profiling the networks of the sweep, from which models for all other networks are fitted.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use millstream_board::Board;
+use millstream_frames::FrameMaker;
+use millstream_machine::PowerSensors;
+use millstream_onnx::Model;
+use millstream_partition::Chain;
+use millstream_predict::{NetworkProfile, Profile};
+use millstream_profile::{OperatorSettings, Workload, measure_operators, measure_power, measure_transfers};
+use millstream_zoo::Sweep;
+
+use crate::{Control, Error, backends};
+
+/// Time for one network of the sweep on all processors; preparing it comes on top.
+const NETWORK_BUDGET: Duration = Duration::from_secs(4);
+
+/// Measures hand-overs between clusters, their power where there are sensors, and networks of the sweep until the
+/// budget is spent, at least one network in any case. What the profile has already is not measured again. Returns
+/// whether it went on to the end: if not, somebody asked to stop.
+pub(crate) fn add_sweep(
+    profile: &mut Profile,
+    board: &Board,
+    budget: Duration,
+    control: &Control,
+) -> Result<bool, Error> {
+    let begin = Instant::now();
+    let total = seconds(budget).max(1);
+    let mut countdown = control.seconds(format!("sweeping layer shapes on {}", board.name()), total);
+    if profile.transfers.is_empty() {
+        profile.transfers = measure_transfers(board)?;
+    }
+    if profile.power.is_empty()
+        && let Some(sensors) = PowerSensors::detect()
+    {
+        profile.power = measure_power(board, &sensors)?;
+    }
+
+    let mut measured = 0;
+    let mut longest = Duration::ZERO;
+    for model in Sweep::new() {
+        if measured > 0 && begin.elapsed() + longest > budget {
+            break;
+        }
+        let start = Instant::now();
+        let model = Arc::new(model?);
+        if profile.network(model.digest()).is_some() {
+            continue;
+        }
+        let tick = &mut || countdown.set(seconds(begin.elapsed()).min(total), total);
+        let Some(network) = sweep_one(&model, board, control, tick)? else { return Ok(false) };
+        profile.networks.push(network);
+        measured += 1;
+        longest = longest.max(start.elapsed());
+        tracing::info!(network = model.graph().name(), seconds = start.elapsed().as_secs_f64(), "swept");
+    }
+    Ok(true)
+}
+
+/// Measures a network of the sweep; `None` if somebody asked to stop.
+fn sweep_one(
+    model: &Arc<Model>,
+    board: &Board,
+    control: &Control,
+    tick: &mut dyn FnMut(),
+) -> Result<Option<NetworkProfile>, Error> {
+    let graph = model.graph();
+    let chain = Chain::of(graph);
+    let backend = backends::on_cores(board, model)?;
+    let frame = FrameMaker::new(model).frame(0)?;
+    let workload = Workload { graph, chain: &chain, backend: &*backend, frame: &frame };
+    let settings = OperatorSettings { budget: NETWORK_BUDGET, ..OperatorSettings::default() };
+    let samples = measure_operators(&workload, board, &settings, &mut |_| {
+        tick();
+        !control.is_cancelled()
+    })?;
+    if control.is_cancelled() {
+        return Ok(None);
+    }
+    let mut network = NetworkProfile::new(model.digest(), graph, &chain);
+    network.operator_samples = samples;
+    Ok(Some(network))
+}
+
+fn seconds(time: Duration) -> usize {
+    usize::try_from(time.as_secs()).unwrap_or(usize::MAX)
+}

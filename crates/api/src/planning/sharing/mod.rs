@@ -1,0 +1,73 @@
+//! Several networks that share a board.
+
+mod files;
+mod memory_parts;
+mod network_share;
+mod search;
+mod shared_board;
+mod together;
+
+use std::time::Duration;
+
+use millstream_cost::CostTable;
+use millstream_pipeline::PipelineError;
+use millstream_schedule::ScheduleSetDocument;
+
+use crate::measuring::opening::measured_costs;
+use crate::planning::PlanOn;
+use crate::{Control, Error, Machine, Network};
+use network_share::check;
+use search::better;
+use shared_board::{SharedBoard, Teams};
+
+pub use network_share::NetworkShare;
+
+/// Schedules of several networks that share a board.
+pub struct Shared {
+    /// The file of their schedules.
+    pub document: ScheduleSetDocument,
+    /// Rounds a second of the other way to share, by turns or with processors of their own, where it is possible.
+    pub other_rounds_per_second: Option<f64>,
+    /// The longest that a frame of each network took in a simulation, where networks take turns.
+    pub simulated_latencies: Option<Vec<Duration>>,
+}
+
+/// Finds how most rounds of frames of all networks pass a board: by turns on all processors, or each on processors of
+/// its own. Which division is best is found exactly where stages run on one processor each, all fits into the memory
+/// and there are no deadlines; where deadlines cost rounds then, stages of several processors are tried as well. What
+/// networks that take turns wait for each other is simulated, and their rounds are as simulated.
+///
+/// # Errors
+/// [`Error::Pipeline`] if the deadlines can't all be met, [`Error::Unfit`] without a share for each network; whatever
+/// keeps costs from being known.
+pub fn plan_shared(
+    machine: &Machine,
+    networks: &[Network],
+    shares: &[NetworkShare],
+    on: PlanOn<'_>,
+    control: &Control,
+) -> Result<Shared, Error> {
+    check(networks, shares)?;
+    let board = machine.board();
+    let costs = |network: &Network| match on {
+        PlanOn::Costs(costs) => costs.table(network, machine),
+        PlanOn::ThisMachine => Ok(measured_costs(machine, network, None, control)?.0),
+        PlanOn::ThisMachineAnew(budget) => Ok(measured_costs(machine, network, Some(budget), control)?.0),
+    };
+    let tables: Vec<CostTable> = networks.iter().map(costs).collect::<Result<_, Error>>()?;
+    let shared_board = SharedBoard::new(board, networks, &tables, shares);
+
+    let found = shared_board.share_within_memory(Teams::Without);
+    // Several processors for each frame may keep deadlines that one for each does not keep, or keeps only with fewer
+    // frames.
+    let is_held_up = match &found {
+        Ok(found) => shared_board.is_held_up(found),
+        Err(Error::Pipeline(error)) => matches!(
+            error,
+            PipelineError::Deadline { .. } | PipelineError::DeadlineBeside { .. } | PipelineError::Infeasible
+        ),
+        Err(_) => false,
+    };
+    let found = if is_held_up { better(found, shared_board.share_within_memory(Teams::With)) } else { found };
+    shared_board.shared(found?)
+}

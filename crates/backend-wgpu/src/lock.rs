@@ -1,0 +1,9 @@
+//! Taking a mutex, whatever became of the thread that had it before.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Locks, also what a thread that panicked has left: what is shared here changes by one entry or one value at a time,
+/// once that is made.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

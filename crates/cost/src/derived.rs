@@ -1,0 +1,83 @@
+//! Tables made from other tables.
+
+use millstream_board::ProcessorClass;
+
+use crate::{ClassId, CostEntry, CostTable, HandOver, Nanoseconds, PartCost, RowCost};
+
+/// A class of a table that is made from another one: like one of that table's, but slower.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DerivedClass {
+    /// The class.
+    pub class: ProcessorClass,
+    /// What it is like in the other table.
+    pub like: ClassId,
+    /// How many times longer it takes.
+    pub slowdown: f64,
+}
+
+impl CostTable {
+    /// A table for other classes, each of which is like one of this table's but so many times slower: a core that
+    /// something else uses too, or a cluster at a lower frequency. Transfers and memory access stay as they are.
+    #[must_use]
+    pub fn derived(&self, classes: &[DerivedClass]) -> Self {
+        let mut derived = Self::new(self.operators(), classes.iter().map(|derived| derived.class.clone()));
+        derived.crossings.clone_from(&self.crossings);
+        let slower = |time: Nanoseconds, factor: f64| Nanoseconds((time.0 as f64 * factor).round() as u64);
+        for (to, &DerivedClass { like: from, slowdown: factor, .. }) in derived.class_ids().zip(classes) {
+            for operator in self.operator_ids() {
+                let slower_entry = |CostEntry { time, low, high, origin }: CostEntry| {
+                    let [time, low, high] = [time, low, high].map(|time| slower(time, factor));
+                    CostEntry { time, low, high, origin }
+                };
+                match (self.memory_limit(from, operator), self.entry(from, operator)) {
+                    (Some(limit), _) => derived.set_memory_limit(to, operator, limit.with_times(slower_entry)),
+                    (None, Some(entry)) => derived.set_entry(to, operator, slower_entry(entry)),
+                    (None, None) => {}
+                }
+                let part = self.part(from, operator);
+                derived.set_part(to, operator, PartCost { apart: slower(part.apart, factor), ..part });
+                if let Some(rows) = self.rows(from, operator) {
+                    let [start, read, write] = [rows.start, rows.read, rows.write].map(|time| slower(time, factor));
+                    derived.set_rows(to, operator, RowCost { start, read, write, ..rows });
+                }
+            }
+
+            let HandOver { seconds, seconds_per_byte } = self.hand_overs[from.0];
+            let hand_over = HandOver { seconds: seconds * factor, seconds_per_byte: seconds_per_byte * factor };
+            derived.set_hand_over(to, hand_over);
+            derived.power[to.0] = self.power[from.0];
+            derived.access[to.0] = self.access[from.0];
+            for (other, &DerivedClass { like: source, .. }) in derived.class_ids().zip(classes) {
+                let link = derived.link_cell(to, other);
+                derived.links[link] = self.links[self.link_cell(from, source)];
+                derived.set_transfer(to, other, self.transfers[self.transfer_cell(from, source)]);
+            }
+        }
+        derived
+    }
+
+    /// Fills the classes from the `first` on with what another table, of which they are the classes, says.
+    pub(crate) fn copy_from(&mut self, table: &Self, first: usize) {
+        for (to, from) in (first..).map(ClassId).zip(table.class_ids()) {
+            for operator in table.operator_ids() {
+                let (cell, source) = (self.operator_cell(to, operator), table.operator_cell(from, operator));
+                self.entries[cell] = table.entries[source];
+                self.memory_limits.get_mut(cell).into_iter().for_each(|limit| *limit = None);
+                self.parts[cell] = table.parts[source];
+                self.row_costs[cell] = table.row_costs[source];
+                if let Some(limit) = table.memory_limit(from, operator) {
+                    self.set_memory_limit(to, operator, limit);
+                }
+            }
+            self.hand_overs[to.0] = table.hand_overs[from.0];
+            self.power[to.0] = table.power[from.0];
+            self.access[to.0] = table.access[from.0];
+            for source in table.class_ids() {
+                let other = ClassId(first + source.0);
+                let (link, transfer) = (self.link_cell(to, other), self.transfer_cell(to, other));
+                self.links[link] = table.links[table.link_cell(from, source)];
+                self.transfers[transfer] = table.transfers[table.transfer_cell(from, source)];
+            }
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! A dependency between two nodes of a problem, with its transfers.
+
+use millstream_cost::{BlockedEnd, Nanoseconds};
+use millstream_schedule::execution::{OutputId, ProcessorId, TaskId};
+
+/// A value that one node makes and another one reads, with what moving it between any two processors takes.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Edge {
+    /// The node that makes the value.
+    pub from: TaskId,
+    /// The node that reads it.
+    pub to: TaskId,
+    /// Which of the maker's values it is: edges with the same one share its transfers.
+    value: OutputId,
+    /// Nanoseconds; row per sending processor.
+    transfers: Vec<u64>,
+    /// Which end each transfer occupies.
+    blocks: Vec<Option<BlockedEnd>>,
+    processor_count: usize,
+}
+
+impl Edge {
+    /// A dependency on a node's only value. `transfers` has the transfer times, row per sending processor; transfers go
+    /// on beside computation.
+    pub fn new(from: TaskId, to: TaskId, transfers: Vec<Vec<Nanoseconds>>) -> Self {
+        let processor_count = transfers.len();
+        let transfers: Vec<u64> = transfers.into_iter().flatten().map(|time| time.0).collect();
+        Self { from, to, value: OutputId::new(0), blocks: vec![None; transfers.len()], processor_count, transfers }
+    }
+
+    /// This dependency, on another of the maker's values.
+    #[must_use]
+    pub fn of_value(self, value: OutputId) -> Self {
+        Self { value, ..self }
+    }
+
+    /// This dependency, with transfers that occupy one of their ends; row per sending processor.
+    #[must_use]
+    pub fn blocking(self, blocks: Vec<Vec<Option<BlockedEnd>>>) -> Self {
+        Self { blocks: blocks.into_iter().flatten().collect(), ..self }
+    }
+
+    /// Time that the transfer from one processor to another takes.
+    pub fn transfer(&self, maker: ProcessorId, reader: ProcessorId) -> Nanoseconds {
+        Nanoseconds(self.raw_transfer(maker, reader))
+    }
+
+    /// [`Edge::transfer`] in nanoseconds, as searches calculate.
+    pub(crate) fn raw_transfer(&self, maker: ProcessorId, reader: ProcessorId) -> u64 {
+        if maker == reader { 0 } else { self.transfers[self.cell(maker, reader)] }
+    }
+
+    /// Which end the transfer from one processor to another occupies.
+    pub fn blocks(&self, maker: ProcessorId, reader: ProcessorId) -> Option<BlockedEnd> {
+        self.blocks.get(self.cell(maker, reader)).copied().flatten().filter(|_| maker != reader)
+    }
+
+    /// Whether it has transfers between any two of so many processors.
+    pub(crate) fn is_between(&self, processor_count: usize) -> bool {
+        let pairs = processor_count * processor_count;
+        self.processor_count == processor_count && self.transfers.len() == pairs && self.blocks.len() == pairs
+    }
+
+    /// Times of the transfers between any two processors, in nanoseconds.
+    pub(crate) fn raw_transfers(&self) -> &[u64] {
+        &self.transfers
+    }
+
+    /// Where tables with a row per maker have what is true of a maker and a reader.
+    fn cell(&self, maker: ProcessorId, reader: ProcessorId) -> usize {
+        maker.index() * self.processor_count + reader.index()
+    }
+
+    /// This dependency, between the nodes of a problem that begins with a certain node.
+    pub(crate) fn renumbered_from(self, first: TaskId) -> Self {
+        let moved = |node: TaskId| TaskId::new(node.index() - first.index());
+        Self { from: moved(self.from), to: moved(self.to), ..self }
+    }
+
+    /// Which of the maker's values it is.
+    pub(crate) fn value(&self) -> OutputId {
+        self.value
+    }
+
+    /// The longest of the transfers between any two processors, in nanoseconds.
+    pub(crate) fn slowest_transfer(&self) -> u64 {
+        self.pairs().map(|(from, to)| self.raw_transfer(from, to)).max().unwrap_or(0)
+    }
+
+    /// Whether a transfer between some two processors occupies this end.
+    pub(crate) fn blocks_anywhere(&self, end: BlockedEnd) -> bool {
+        self.pairs().any(|(from, to)| self.blocks(from, to) == Some(end))
+    }
+
+    /// Sender and receiver of all transfers.
+    pub(crate) fn pairs(&self) -> impl Iterator<Item = (ProcessorId, ProcessorId)> + use<> {
+        let all = ProcessorId::all(self.processor_count);
+        all.clone().flat_map(move |from| all.clone().map(move |to| (from, to)))
+    }
+}

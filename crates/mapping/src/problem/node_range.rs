@@ -1,0 +1,45 @@
+//! A range of consecutive nodes of a problem.
+
+use std::ops::Range;
+
+use millstream_schedule::execution::TaskId;
+
+use crate::problem::MappingProblem;
+
+/// Nodes that follow each other in a problem.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct NodeRange {
+    first: usize,
+    len: usize,
+}
+
+impl NodeRange {
+    /// All nodes of a problem.
+    pub(crate) fn all(problem: &MappingProblem) -> Self {
+        Self { first: 0, len: problem.len() }
+    }
+
+    /// The nodes after one, or from the first on, up to another, which is among them.
+    pub(crate) fn between(after: Option<TaskId>, last: TaskId) -> Self {
+        let first = after.map_or(0, |node| node.index() + 1);
+        Self { first, len: (last.index() + 1).saturating_sub(first) }
+    }
+
+    /// How many nodes there are.
+    pub(crate) fn len(self) -> usize {
+        self.len
+    }
+
+    pub(crate) fn contains(self, node: TaskId) -> bool {
+        self.indices().contains(&node.index())
+    }
+
+    pub(crate) fn nodes(self) -> impl Iterator<Item = TaskId> {
+        self.indices().map(TaskId::new)
+    }
+
+    /// Numbers of the nodes, to draw one from.
+    pub(crate) fn indices(self) -> Range<usize> {
+        self.first..self.first + self.len
+    }
+}

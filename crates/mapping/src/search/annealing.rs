@@ -1,0 +1,58 @@
+//! Simulated annealing alone, as a baseline.
+
+use crate::bounds::quick_bound;
+use crate::error::MappingError;
+use crate::mapper::Mapper;
+use crate::mapper::budget::Budget;
+use crate::mapper::limits::MapperLimits;
+use crate::mapper::mapping::Mapping;
+use crate::mapper::outcome::Outcome;
+use crate::problem::MappingProblem;
+use crate::problem::node_range::NodeRange;
+use crate::search::incumbent::{AnnealingSettings, Incumbent, finish};
+use crate::search::local_search::{FIRST_TEMPERATURE, MOVES_PER_NODE, improve};
+use crate::search::starts::{LISTS, best_of};
+
+/// Simulated annealing alone, from the best list on, again and again from what is best until all steps are taken: what
+/// [`BoundedMapper`] is measured beside.
+///
+/// [`BoundedMapper`]: crate::BoundedMapper
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Annealing;
+
+impl Mapper for Annealing {
+    fn name(&self) -> &'static str {
+        "annealing"
+    }
+
+    fn map(&self, problem: &MappingProblem, limits: &MapperLimits<'_>) -> Result<Mapping, MappingError> {
+        let budget = Budget::start(limits);
+        let lower = quick_bound(problem);
+        let start = best_of(LISTS, problem, limits).ok_or(MappingError::NoMapping)?;
+        let incumbent = anneal(problem, start, lower, &budget);
+        let outcome = budget.reason(incumbent.makespan, lower).unwrap_or(Outcome::Heuristic);
+        Ok(Mapping { steps: budget.spent(), ..finish(problem, incumbent, lower, outcome) })
+    }
+}
+
+/// From the start on, again and again from what is best, until all steps are taken or the bound is reached.
+pub(crate) fn anneal(problem: &MappingProblem, start: Incumbent, lower: u64, budget: &Budget<'_>) -> Incumbent {
+    let mut incumbent = start;
+    for seed in 0.. {
+        let before = budget.left();
+        if budget.reason(incumbent.makespan, lower).is_some() {
+            break;
+        }
+        let settings = AnnealingSettings {
+            moves: MOVES_PER_NODE * problem.len(),
+            seed,
+            nodes: NodeRange::all(problem),
+            first_temperature: FIRST_TEMPERATURE,
+        };
+        incumbent = improve(problem, &incumbent, lower, &settings, budget);
+        if budget.left() == before {
+            break;
+        }
+    }
+    incumbent
+}

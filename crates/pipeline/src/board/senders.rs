@@ -1,0 +1,135 @@
+//! Sender sets: the clusters that a stage receives its frames from, as far as they change what it pays.
+
+use millstream_board::ProcessorClass;
+use millstream_cost::{ClassId, CostTable, LinkCost};
+use millstream_partition::BlockId;
+use millstream_schedule::Entry;
+
+use crate::board::cluster_id::ClusterId;
+
+/// The clusters of a stage as the one after it sees them: a set of kinds of clusters, all of which hand over at the
+/// same cost to every receiver. Of a problem without links there is only one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct Senders(usize);
+
+impl Senders {
+    /// The network's input, before the first stage. Before later stages, the same number is the set of the first kind:
+    /// only the first stage begins at the first block, so the two never meet.
+    pub(crate) const NETWORK: Self = Self(0);
+
+    /// The first so many of all sets.
+    pub(crate) fn all(count: usize) -> impl Iterator<Item = Self> {
+        (0..count).map(Self)
+    }
+
+    /// Its place among all sets of kinds.
+    pub(crate) fn index(self) -> usize {
+        self.0
+    }
+}
+
+/// Kinds of clusters: those of one kind hand over at the same cost to every receiver.
+#[derive(Debug, Clone)]
+pub(crate) struct SenderKinds {
+    /// The kind of each cluster.
+    kind_of: Vec<usize>,
+    /// The clusters of each kind.
+    members: Vec<Vec<Member>>,
+}
+
+/// A cluster by its smallest class, that of a single core.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ClusterClass {
+    pub(crate) processor: ClassId,
+    /// The number of cores of the cluster.
+    pub(crate) cores: usize,
+}
+
+/// What a cluster hands over to each cluster; `None` where that does not matter, `Some(None)` where no link is known.
+type LinkRow = Vec<Option<Option<LinkCost>>>;
+
+#[derive(Debug, Clone)]
+struct Member {
+    /// The cluster, as its class of one core.
+    class: ProcessorClass,
+    /// Whether it has no other core, so that it is in one stage only.
+    is_single: bool,
+}
+
+impl SenderKinds {
+    /// More kinds than this make more sets of them than a search can go through.
+    pub(crate) const MOST: usize = 6;
+
+    /// How many there are.
+    pub(crate) fn count(&self) -> usize {
+        self.members.len()
+    }
+
+    /// Tells clusters apart that reach some other over different links.
+    pub(crate) fn new(table: &CostTable, clusters: &[ClusterClass]) -> Self {
+        // What a cluster of one core hands over to itself does not matter: it is in one stage only.
+        let row = |from: ClusterId| -> LinkRow {
+            let sender = clusters[from.index()];
+            let link = |to: ClusterId| {
+                let link = table.link(sender.processor, clusters[to.index()].processor);
+                (from != to || sender.cores > 1 || link.is_some()).then_some(link)
+            };
+            ClusterId::all(clusters.len()).map(link).collect()
+        };
+
+        let mut kinds: Vec<LinkRow> = Vec::new();
+        let mut kind_of = Vec::with_capacity(clusters.len());
+        let mut members: Vec<Vec<Member>> = Vec::new();
+        for (from, cluster) in ClusterId::all(clusters.len()).zip(clusters) {
+            let links = row(from);
+            let agrees = |kind: &LinkRow| {
+                kind.iter().zip(&links).all(|(known, link)| known.is_none() || link.is_none() || known == link)
+            };
+            let kind = kinds.iter().position(agrees).unwrap_or_else(|| {
+                kinds.push(vec![None; clusters.len()]);
+                members.push(Vec::new());
+                kinds.len() - 1
+            });
+
+            kinds[kind].iter_mut().zip(links).for_each(|(known, link)| *known = known.or(link));
+            let class = table.classes()[cluster.processor.index()].clone();
+            members[kind].push(Member { class, is_single: cluster.cores == 1 });
+            kind_of.push(kind);
+        }
+        Self { kind_of, members }
+    }
+
+    /// One sender for all stages but the first, whatever comes before them.
+    pub(crate) fn only(class: ProcessorClass, cluster_count: usize) -> Self {
+        Self { kind_of: vec![0; cluster_count], members: vec![vec![Member { class, is_single: false }]] }
+    }
+
+    /// All sets of kinds.
+    pub(crate) fn all(&self) -> impl Iterator<Item = Senders> + use<> {
+        (0..(1_usize << self.members.len()) - 1).map(Senders)
+    }
+
+    /// The set of a stage on these clusters.
+    pub(crate) fn of(&self, clusters: impl Iterator<Item = ClusterId>) -> Senders {
+        let mask = clusters.fold(0_usize, |mask, cluster| mask | 1 << self.kind_of[cluster.index()]);
+        Senders(mask.saturating_sub(1))
+    }
+
+    /// How a stage on clusters of these labels is entered that starts at this block.
+    pub(crate) fn entry(&self, senders: Senders, start: BlockId, receivers: &[&str]) -> Entry {
+        match start.index() {
+            0 => Entry::Network,
+            _ => Entry::Stage { senders: self.sending_to(senders, receivers) },
+        }
+    }
+
+    /// The classes of a set that a stage on clusters of these labels may take frames over from: a cluster of one core
+    /// is not in both stages.
+    pub(crate) fn sending_to(&self, senders: Senders, receivers: &[&str]) -> Vec<ProcessorClass> {
+        let mask = senders.0 + 1;
+        let kinds = self.members.iter().enumerate().filter(|(kind, _)| mask >> kind & 1 == 1);
+        let is_other = |member: &&Member| !member.is_single || !receivers.contains(&member.class.cluster.as_str());
+        let members = kinds.flat_map(|(_, members)| members.iter()).filter(is_other);
+        members.map(|member| member.class.clone()).collect()
+    }
+}

@@ -1,0 +1,7 @@
+//! The front of period and latency.
+
+mod front_search;
+pub(crate) mod latency_period;
+mod latency_remainders;
+pub(crate) mod pareto_front;
+mod stages_within;

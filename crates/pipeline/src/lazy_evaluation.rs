@@ -1,0 +1,192 @@
+//! Lazy evaluation of teams whose bound could improve the result.
+
+use millstream_cost::Nanoseconds;
+use millstream_partition::BlockRange;
+
+use crate::board::senders::Senders;
+use crate::teams::team::TeamTime;
+use crate::teams::team_way::TeamTimeKind;
+use crate::times::range_table::ranges;
+use crate::ways::way::{StageWays, WayId};
+use crate::{PipelineError, Plan, PlannedStage, Problem, SearchProgress};
+
+/// A team is not evaluated for an improvement of less than this part of what is known.
+const NOT_WORTH: f64 = 0.005;
+
+/// Whether a known time is so short that one which may be hoped for is not worth an evaluation.
+pub(crate) fn is_about_as_short(known: Nanoseconds, hoped: Nanoseconds) -> bool {
+    is_about_as_little(known.0, hoped.0)
+}
+
+/// Whether a known number, of which less is better, is so small that one which may be hoped for is not worth an
+/// evaluation.
+pub(crate) fn is_about_as_little(known: u64, hoped: u64) -> bool {
+    known as f64 <= hoped as f64 * (1.0 + NOT_WORTH)
+}
+
+/// A stage's replica on a team whose time for the stage is not known yet.
+struct UnevaluatedReplica {
+    /// Its stage.
+    stage: usize,
+    /// Its place among the stage's replicas.
+    replica: usize,
+    /// Its team.
+    way: WayId,
+    senders: Senders,
+}
+
+impl TeamTimeKind {
+    /// A period that is enough shorter than another to be of interest.
+    pub(crate) fn shorter(self, period: Nanoseconds) -> Option<Nanoseconds> {
+        let step = if self == Self::Hoped { (period.0 as f64 * NOT_WORTH) as u64 } else { 0 };
+        period.0.checked_sub(step.max(1)).map(Nanoseconds)
+    }
+}
+
+/// Searches with hoped times at the most. Usually nothing is left to evaluate after fewer.
+const MOST_ROUNDS: u64 = 10;
+
+/// The shortest period of some plans in nanoseconds; infinite if there are none.
+fn shortest(plans: &[Plan]) -> f64 {
+    plans.iter().map(|plan| plan.period.0).min().map_or(f64::INFINITY, |period| period as f64)
+}
+
+/// What came of evaluating the teams of a plan.
+struct PlanEvaluation {
+    /// Whether a time is known now that was not before.
+    is_news: bool,
+    /// The plan with its times, if nothing that is known beats it.
+    plan: Option<Plan>,
+}
+
+impl Problem {
+    /// What a search finds, with teams evaluated as far as that can change it.
+    pub(crate) fn with_evaluated_teams(
+        &self,
+        search: impl Fn(&Self) -> Result<Vec<Plan>, PipelineError>,
+        is_beaten: impl Fn(&Plan, &[Plan]) -> bool,
+    ) -> Result<Vec<Plan>, PipelineError> {
+        if self.teams.is_empty() || self.settings.team_time_kind != TeamTimeKind::Found {
+            return search(self);
+        }
+        let known = match search(self) {
+            Err(PipelineError::Infeasible) => Vec::new(),
+            plans => plans?,
+        };
+        self.evaluate_promising_teams(known, &search, is_beaten, MOST_ROUNDS)?;
+        search(self)
+    }
+
+    /// Evaluates teams where that can change what a search finds.
+    ///
+    /// The search is run with hopes in place of all times that are not known: bounds, times the ratio of times to
+    /// bounds that evaluated teams showed. The teams of the plans that come out are evaluated, until a plan no longer
+    /// looks better than everything known (`is_beaten`) or is known itself, again and again until nothing new comes
+    /// out.
+    pub(crate) fn evaluate_promising_teams(
+        &self,
+        mut known: Vec<Plan>,
+        search: impl Fn(&Self) -> Result<Vec<Plan>, PipelineError>,
+        is_beaten: impl Fn(&Plan, &[Plan]) -> bool,
+        most_rounds: u64,
+    ) -> Result<(), PipelineError> {
+        let Some(first) = self.teams.first().filter(|_| self.settings.team_time_kind == TeamTimeKind::Found) else {
+            return Ok(());
+        };
+        let hoped = self.with_team_times(TeamTimeKind::Hoped);
+        let context = first.team.context();
+        let most_rounds = context.effort.steps(most_rounds).max(1);
+        let most_spent = context.most_spent();
+
+        for rounds in 0..most_rounds {
+            let mut is_settled = true;
+            let hopes = search(&hoped)?;
+            let gap = shortest(&known) / shortest(&hopes).max(1.0) - 1.0;
+            if !self.should_continue(&SearchProgress { rounds, most_rounds, gap: gap.max(0.0) }) {
+                break;
+            }
+            for plan in hopes {
+                // Something has to be known in the end.
+                let most = if known.is_empty() { u64::MAX } else { most_spent };
+                let evaluation = hoped.evaluate_teams_of(&plan, most, |plan| is_beaten(plan, &known))?;
+                is_settled &= !evaluation.is_news;
+                known.extend(evaluation.plan);
+            }
+            if is_settled {
+                break;
+            }
+        }
+
+        Ok(())
+    }
+
+    /// Evaluates the teams of a plan, part after part, until all is known or the plan is beaten. If another team with
+    /// as many cores looks better than one that has been evaluated, it takes its place. `most_spent` is the budget in
+    /// evaluations of single operators, counted from the start of the problem.
+    fn evaluate_teams_of(
+        &self,
+        plan: &Plan,
+        most_spent: u64,
+        is_beaten: impl Fn(&Plan) -> bool,
+    ) -> Result<PlanEvaluation, PipelineError> {
+        let mut evaluation = PlanEvaluation { is_news: false, plan: None };
+        let Some(mut stages) = self.stages_of(plan) else { return Ok(evaluation) };
+        loop {
+            let Some(now) = self.plan(stages.clone()) else { return Ok(evaluation) };
+            if is_beaten(&now) {
+                return Ok(evaluation);
+            }
+            let Some(unevaluated) = self.unevaluated_replica(&stages) else {
+                return Ok(PlanEvaluation { plan: Some(now), ..evaluation });
+            };
+
+            let UnevaluatedReplica { stage, replica, way, senders } = unevaluated;
+            let blocks = stages[stage].blocks;
+            let Some(team) = self.team(way).filter(|team| team.context().spent() < most_spent) else {
+                return Ok(evaluation);
+            };
+            team.evaluate_next_part(blocks)?;
+            evaluation.is_news = true;
+            stages[stage].ways[replica] = self.most_promising(way, senders, blocks);
+        }
+    }
+
+    /// Of all teams with as many cores as one, the one that is quickest, as far as is known.
+    fn most_promising(&self, way: WayId, senders: Senders, blocks: BlockRange) -> WayId {
+        let cores = self.cores(way);
+        let alike = self.team_ways().filter(|&other| self.cores(other) == cores);
+        let able = alike.filter_map(|other| Some((self.time(other, senders, blocks)?, other != way, other)));
+        able.min().map_or(way, |(_, _, best)| best)
+    }
+
+    /// Evaluates everything that a team could run.
+    pub(crate) fn evaluate_everywhere(&self, way: WayId) -> Result<(), PipelineError> {
+        let Some(team) = self.team(way) else { return Ok(()) };
+        for blocks in ranges(self.blocks()) {
+            while !team.evaluate_next_part(blocks)? {}
+        }
+        Ok(())
+    }
+
+    /// The first replica of these stages whose team has not been evaluated there.
+    fn unevaluated_replica(&self, stages: &[StageWays]) -> Option<UnevaluatedReplica> {
+        let mut senders = Senders::NETWORK;
+        for (stage, StageWays { blocks, ways }) in stages.iter().enumerate() {
+            let is_unevaluated = |way: &WayId| {
+                let time = self.team(*way).map(|team| team.time(senders, *blocks));
+                matches!(time, Some(TeamTime::Hoped(_)))
+            };
+            if let Some(replica) = ways.iter().position(is_unevaluated) {
+                return Some(UnevaluatedReplica { stage, replica, way: ways[replica], senders });
+            }
+            senders = self.senders(ways);
+        }
+        None
+    }
+
+    /// The ways of a plan's stages; `None` if the problem has not all of its teams.
+    fn stages_of(&self, plan: &Plan) -> Option<Vec<StageWays>> {
+        let ways = |stage: &PlannedStage| Some(StageWays { blocks: stage.blocks, ways: self.ways_of(stage)? });
+        plan.stages.iter().map(ways).collect()
+    }
+}

@@ -1,0 +1,6 @@
+//! What is simulated: the networks, and the conditions under which their frames flow.
+
+pub(crate) mod checks;
+pub(crate) mod conditions;
+pub(crate) mod settings;
+pub(crate) mod simulated_network;
