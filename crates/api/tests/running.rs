@@ -16,7 +16,7 @@ use millstream_board::Processor;
 use millstream_graph::OperatorId;
 use millstream_onnx::{Attributes, ModelBuilder, Weight};
 use millstream_runtime::Received;
-use millstream_schedule::{Replica, Schedule, Stage};
+use millstream_schedule::{Replica, Schedule, Stage, StageId};
 use millstream_test_support::not_tested;
 
 /// A chain of convolutions that takes well under a millisecond. The number makes it a model that no cache knows.
@@ -74,7 +74,7 @@ fn a_stream_may_hold_its_schedule_and_be_waited_for_a_while() {
     }
     assert_eq!(sequence, expected);
     let stages = stream.stages().unwrap();
-    assert_eq!(stages.iter().filter(|stage| stage.stage == 1).map(|stage| stage.frames).sum::<u64>(), 5);
+    assert_eq!(stages.iter().filter(|stage| stage.stage == StageId::FIRST).map(|stage| stage.frames).sum::<u64>(), 5);
     assert!(stages.iter().all(|stage| stage.predicted_seconds > 0.0) && stream.latency().max_seconds > 0.0);
     drop(stream);
     assert!(weak.upgrade().is_none());

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use crossbeam_channel::RecvTimeoutError;
+use millstream_api::schedule::StageId;
 use millstream_api::{CheckedFrames, LatencySummary, Machine};
 use millstream_distributed::{Front, FrontAction, FrontEvent, HostId, Message, Peer, PlanId, StageFigures, FrameValue};
 
@@ -221,17 +222,18 @@ impl Streaming<'_> {
 
 fn stage_report(loaded: &LoadedDeployment, host: HostId, figures: &StageFigures) -> Option<HostStageReport> {
     let plan = loaded.plans.get(figures.plan.0)?;
-    let replica = plan.schedule.stages.get(figures.stage)?.replicas.get(figures.replica)?;
+    let stage = StageId::new(figures.stage);
+    let replica = plan.schedule.replica(stage, figures.replica)?;
     let processors: Vec<String> = replica.assignments.iter().map(|assignment| assignment.processor.to_string()).collect();
     Some(HostStageReport {
         host: loaded.identities.get(host.0)?.host.clone(),
         plan: figures.plan.0 + 1,
-        stage: figures.stage + 1,
+        stage,
         replica: figures.replica + 1,
         processors: processors.join(" "),
         frames: figures.frames,
         measured_seconds: figures.mean_seconds,
-        predicted_seconds: plan.document.predicted.replica(figures.stage, figures.replica).unwrap_or_default(),
+        predicted_seconds: plan.document.predicted.replica(stage, figures.replica).unwrap_or_default(),
     })
 }
 

@@ -1,6 +1,7 @@
 //! What came of a run over several hosts.
 
 use millstream_api::LatencySummary;
+use millstream_api::schedule::StageId;
 use millstream_report::{Align, Table, milliseconds, rate};
 use serde::{Deserialize, Serialize};
 
@@ -46,8 +47,8 @@ pub struct HostStageReport {
     pub host: String,
     /// Which schedule, counted from 1.
     pub plan: usize,
-    /// The stage, counted from 1.
-    pub stage: usize,
+    /// The stage.
+    pub stage: StageId,
     /// The replica, counted from 1.
     pub replica: usize,
     /// Its processors.

@@ -27,6 +27,7 @@ pub struct VisitStages {
     jobs: Sender<Job>,
     stream: Arc<Stream<'static>>,
     plan: PlanId,
+    /// The place of its first stage in the whole plan.
     first_stage: usize,
 }
 
@@ -71,7 +72,7 @@ impl VisitStages {
         let take = move || take_all(&taking, &border, &inside, &made);
         thread::Builder::new().name("submitting".to_owned()).spawn(submit).context("cannot start a thread")?;
         thread::Builder::new().name("taking".to_owned()).spawn(take).context("cannot start a thread")?;
-        Ok(Self { jobs, stream, plan: id, first_stage: part.first_stage() })
+        Ok(Self { jobs, stream, plan: id, first_stage: part.first_stage().index() })
     }
 
     /// Hands a frame to the stages.

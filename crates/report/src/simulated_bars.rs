@@ -1,6 +1,6 @@
 //! What a simulation's processors did, as bars of a chart.
 
-use millstream_schedule::Schedule;
+use millstream_schedule::{Replica, Schedule, StageId};
 use millstream_sim::Simulation;
 
 use crate::GanttBar;
@@ -13,16 +13,16 @@ pub fn processor_lanes(schedule: &Schedule) -> Vec<String> {
     let mut lanes = Vec::new();
     for (stage, replica) in replicas(schedule) {
         let names = replica.assignments.iter().map(|assignment| with_cores(&assignment.processor));
-        lanes.extend(names.map(|name| format!("stage {}: {name}", stage + 1)));
+        lanes.extend(names.map(|name| format!("stage {stage}: {name}")));
     }
     lanes
 }
 
 /// Which of these lanes a processor is in: by its stage, its replica and its position there.
-pub fn processor_lane(schedule: &Schedule, (stage, replica, processor): (usize, usize, usize)) -> Option<usize> {
-    let planned = schedule.stages.get(stage)?.replicas.get(replica)?;
-    let before = schedule.stages.iter().take(stage).flat_map(|stage| &stage.replicas);
-    let beside = schedule.stages.get(stage)?.replicas.iter().take(replica);
+pub fn processor_lane(schedule: &Schedule, (stage, replica, processor): (StageId, usize, usize)) -> Option<usize> {
+    let planned = schedule.replica(stage, replica)?;
+    let before = schedule.stages.iter().take(stage.index()).flat_map(|stage| &stage.replicas);
+    let beside = schedule.stages.get(stage.index())?.replicas.iter().take(replica);
     let first: usize = before.chain(beside).map(|replica| replica.assignments.len()).sum();
     (processor < planned.assignments.len()).then_some(first + processor)
 }
@@ -46,9 +46,9 @@ pub fn simulated_bars(schedule: &Schedule, simulation: &Simulation) -> Vec<Gantt
     bars
 }
 
-fn replicas(schedule: &Schedule) -> impl Iterator<Item = (usize, &millstream_schedule::Replica)> {
-    let stages = schedule.stages.iter().enumerate();
-    stages.flat_map(|(index, stage)| stage.replicas.iter().map(move |replica| (index, replica)))
+fn replicas(schedule: &Schedule) -> impl Iterator<Item = (StageId, &Replica)> {
+    let stages = schedule.numbered_stages();
+    stages.flat_map(|(id, stage)| stage.replicas.iter().map(move |replica| (id, replica)))
 }
 
 fn with_cores(processor: &millstream_board::Processor) -> String {

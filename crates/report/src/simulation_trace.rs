@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use millstream_board::Processor;
 use millstream_graph::Graph;
-use millstream_schedule::Schedule;
+use millstream_schedule::{Schedule, StageId};
 use millstream_sim::{OperatorSpan, Simulation};
 use serde_json::Value;
 
@@ -89,7 +89,7 @@ impl NetworkTrace<'_> {
     }
 
     fn processor(&self, span: &OperatorSpan) -> Option<&Processor> {
-        let replica = self.schedule.stages.get(span.stage)?.replicas.get(span.replica)?;
+        let replica = self.schedule.replica(span.stage, span.replica)?;
         Some(&replica.assignments.get(span.processor)?.processor)
     }
 
@@ -107,7 +107,7 @@ impl NetworkTrace<'_> {
                 duration: visit.end - visit.start,
                 arguments: vec![
                     ("frame", Value::from(first.frame)),
-                    ("stage", Value::from(first.stage + 1)),
+                    ("stage", Value::from(first.stage.number())),
                     ("processor", Value::from(processor.to_string())),
                     ("operators", Value::from(visit.spans.len())),
                 ],
@@ -134,7 +134,7 @@ impl NetworkTrace<'_> {
     /// Arrows from stage to stage, and how many frames wait before each.
     fn add_frames(&self, visits: &[Visit<'_>], events: &mut Vec<TraceEvent>) {
         // Of each frame, stage by stage: when it was there, and the track where that began.
-        let mut stays: BTreeMap<usize, BTreeMap<usize, (f64, f64, usize)>> = BTreeMap::new();
+        let mut stays: BTreeMap<usize, BTreeMap<StageId, (f64, f64, usize)>> = BTreeMap::new();
         for visit in visits {
             let Some(first) = visit.spans.first() else { continue };
             let tracks = self.processor(first).map(|processor| self.tracks.of_processor(processor));
@@ -165,8 +165,10 @@ impl NetworkTrace<'_> {
     /// What processors draw beyond their idle power, if that is known: on average while they work.
     fn add_power(&self, visits: &[Visit<'_>], events: &mut Vec<TraceEvent>) {
         let watts = |span: &OperatorSpan| -> Option<f64> {
-            let of = |values: &[Vec<Vec<f64>>]| values.get(span.stage)?.get(span.replica)?.get(span.processor).copied();
-            let busy = self.simulation.busy.get(span.stage)?.get(span.replica)?.get(span.processor)?.seconds();
+            let of = |values: &[Vec<Vec<f64>>]| {
+                values.get(span.stage.index())?.get(span.replica)?.get(span.processor).copied()
+            };
+            let busy = self.simulation.busy.get(span.stage.index())?.get(span.replica)?.get(span.processor)?.seconds();
             of(&self.simulation.active_joules).filter(|_| busy > 0.0).map(|joules| joules / busy)
         };
         let mut changes: Vec<(f64, f64)> = Vec::new();

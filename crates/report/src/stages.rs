@@ -1,15 +1,15 @@
 //! The table of a schedule's stages, and of what a run showed of them.
 
 use millstream_graph::Graph;
-use millstream_schedule::{Schedule, ScheduleDocument};
+use millstream_schedule::{Schedule, ScheduleDocument, StageId};
 
 use crate::{Align, Table, beside, milliseconds};
 
 /// One replica of one stage.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StageRow {
-    /// Stage, counted from 1.
-    pub stage: usize,
+    /// The stage.
+    pub stage: StageId,
     /// What it runs on, such as `B2 (cores 4 5)`.
     pub processor: String,
     /// First and last operator.
@@ -94,13 +94,13 @@ fn operators(row: &StageRow) -> String {
 pub fn stage_rows(schedule: &Schedule, document: &ScheduleDocument, graph: &Graph) -> Vec<StageRow> {
     let name = |id: millstream_graph::OperatorId| graph.operator(id).name.as_str();
     let mut rows = Vec::new();
-    for (index, stage) in schedule.stages.iter().enumerate() {
+    for (id, stage) in schedule.numbered_stages() {
         for (position, replica) in stage.replicas.iter().enumerate() {
             let operators: Vec<_> = replica.operators().collect();
             let ends = operators.first().zip(operators.last());
-            let predicted = document.predicted.replica(index, position);
+            let predicted = document.predicted.replica(id, position);
             rows.push(StageRow {
-                stage: index + 1,
+                stage: id,
                 processor: replica.with_cores(),
                 operators: ends.map_or(String::new(), |(&first, &last)| format!("{} .. {}", name(first), name(last))),
                 operator_count: operators.len(),

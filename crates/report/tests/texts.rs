@@ -7,10 +7,11 @@ use millstream_report::{
     FlowStep, FrontRow, MeasuredStage, StageRow, TraceEvent, TraceTrack, TraceWriter, board_table, chrome_trace,
     front_table, measured_table, stage_table,
 };
+use millstream_schedule::StageId;
 
-fn stage(stage: usize, measured: Option<MeasuredStage>) -> StageRow {
+fn stage(number: usize, measured: Option<MeasuredStage>) -> StageRow {
     StageRow {
-        stage,
+        stage: StageId::new(number - 1),
         processor: "B1 (core 0)".into(),
         operators: "Conv_0 .. Relu_9".into(),
         operator_count: 10,

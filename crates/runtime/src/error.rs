@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use millstream_backend::BackendError;
 use millstream_board::Processor;
+use millstream_schedule::StageId;
 use thiserror::Error;
 
 /// Why an engine could not be started or used.
@@ -16,16 +17,16 @@ pub enum RuntimeError {
     /// Several processors make a value together of which type or shape are not known.
     #[error("stage {stage} divides an operator whose result has no known type and shape; give it to one processor")]
     UnknownSize {
-        /// Stage, counted from 1.
-        stage: usize,
+        /// The stage.
+        stage: StageId,
     },
     /// No backend runs a stage's operators.
     #[error("no backend runs the operator '{operator}' of stage {stage} on {processor}")]
     NoBackend {
         /// The operator.
         operator: String,
-        /// Stage, counted from 1.
-        stage: usize,
+        /// The stage.
+        stage: StageId,
         /// The processor.
         processor: Processor,
     },
@@ -34,14 +35,14 @@ pub enum RuntimeError {
     MissingValue {
         /// The value.
         value: String,
-        /// Stage, counted from 1.
-        stage: usize,
+        /// The stage.
+        stage: StageId,
     },
     /// A backend could not prepare a stage.
     #[error("stage {stage} on {processor}: {source}")]
     Prepare {
-        /// Stage, counted from 1.
-        stage: usize,
+        /// The stage.
+        stage: StageId,
         /// The processor.
         processor: Processor,
         /// What the backend said.
@@ -83,16 +84,16 @@ pub enum FrameError {
     /// A stage failed on this frame.
     #[error("stage {stage}: {source}")]
     Stage {
-        /// Stage, counted from 1.
-        stage: usize,
+        /// The stage.
+        stage: StageId,
         /// What the backend said.
         source: BackendError,
     },
     /// A stage's worker panicked on this frame.
     #[error("the worker of stage {stage} panicked: {message}")]
     Panicked {
-        /// Stage, counted from 1.
-        stage: usize,
+        /// The stage.
+        stage: StageId,
         /// The panic's message.
         message: String,
     },
@@ -100,8 +101,8 @@ pub enum FrameError {
     /// [`EngineOptions::frame_timeout`](crate::EngineOptions::frame_timeout).
     #[error("stage {stage} did not end the frame within {limit:?}")]
     TimedOut {
-        /// Stage, counted from 1.
-        stage: usize,
+        /// The stage.
+        stage: StageId,
         /// How long a stage may take.
         limit: Duration,
     },
@@ -111,7 +112,7 @@ pub enum FrameError {
         "stage {stage} has no replica that works: all were lost, too often to wait for one, or can't be started again"
     )]
     Lost {
-        /// Stage, counted from 1.
-        stage: usize,
+        /// The stage.
+        stage: StageId,
     },
 }

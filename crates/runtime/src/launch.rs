@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use millstream_backend::Backend;
 use millstream_graph::Graph;
-use millstream_schedule::{Assignment, Replica, Schedule};
+use millstream_schedule::{Assignment, Replica, Schedule, StageId};
 
 use crate::dispatch::Dispatch;
 use crate::generation::Generation;
@@ -35,8 +35,7 @@ pub(crate) struct Start<'a> {
 /// What the replicas of a stage have in common.
 pub(crate) struct StageLaunch<'a> {
     generation: GenerationId,
-    /// Counted from 0.
-    stage: usize,
+    stage: StageId,
     route: &'a Route,
     incoming: Receiver<Packet>,
     outgoing: Sender<Packet>,
@@ -77,13 +76,13 @@ impl Generation {
             replicas: Vec::new(),
         };
 
-        for (stage, replicas) in schedule.stages.iter().map(|stage| stage.replicas.as_slice()).enumerate() {
-            let is_last = stage + 1 == schedule.stages.len();
+        for (stage_id, stage) in schedule.numbered_stages() {
+            let is_last = stage_id.number() == schedule.stages.len();
             let next = (!is_last).then(|| bounded(in_flight));
             let outgoing = next.as_ref().map_or_else(|| start.dispatch.exit.clone(), |(outgoing, _)| outgoing.clone());
             let launch = StageLaunch {
                 generation: id,
-                stage,
+                stage: stage_id,
                 route: &route,
                 incoming,
                 outgoing,
@@ -92,7 +91,7 @@ impl Generation {
                 ready: &ready,
                 memory_release: &memory_release,
             };
-            started.replicas.push(launch.start(start, replicas)?);
+            started.replicas.push(launch.start(start, &stage.replicas)?);
             let Some((_, next)) = next else { break };
             incoming = next;
         }
@@ -145,13 +144,13 @@ impl StageLaunch<'_> {
         let worker = Worker {
             id,
             generation: self.generation,
-            route: self.route.stages[self.stage].clone(),
+            route: self.route.stages[self.stage.index()].clone(),
             incoming: self.incoming.clone(),
             outgoing: self.outgoing.clone(),
             in_flight: self.in_flight.clone(),
             keeps_frames: Arc::clone(self.keeps_frames),
-            is_first: self.stage == 0,
-            is_last: self.stage + 1 == self.route.stages.len(),
+            is_first: self.stage == StageId::FIRST,
+            is_last: self.stage.number() == self.route.stages.len(),
             dispatch: Arc::clone(dispatch),
             state: Arc::clone(&state),
             factory: Arc::new(factory),
@@ -194,7 +193,7 @@ fn select(
         let operator = assignment.operators.iter().find(|operator| !runs(operator)).or(assignment.operators.first());
         RuntimeError::NoBackend {
             operator: operator.map_or(String::new(), |&operator| graph.operator(operator).name.clone()),
-            stage: replica.stage_number(),
+            stage: replica.stage,
             processor: processor.clone(),
         }
     })

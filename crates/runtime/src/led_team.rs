@@ -52,11 +52,7 @@ impl TeamFactory {
     /// A team without threads.
     pub(crate) fn team(&self) -> Result<Arc<Team>, RuntimeError> {
         let team = Team::new(self);
-        if team.is_complete() {
-            Ok(Arc::new(team))
-        } else {
-            Err(RuntimeError::UnknownSize { stage: self.id.stage_number() })
-        }
+        if team.is_complete() { Ok(Arc::new(team)) } else { Err(RuntimeError::UnknownSize { stage: self.id.stage }) }
     }
 
     /// A team in place of one that was lost, led by the calling thread, once all of it is ready.

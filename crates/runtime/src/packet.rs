@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use millstream_backend::Tensor;
 use millstream_graph::{OperatorId, Portion};
+use millstream_schedule::StageId;
 
 use crate::FrameError;
 use crate::route::Route;
@@ -89,8 +90,8 @@ impl Packet {
 /// When a stage worked on a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StageSpan {
-    /// Stage, counted from 0.
-    pub stage: usize,
+    /// The stage.
+    pub stage: StageId,
     /// Replica of the stage, counted from 0.
     pub replica: usize,
     /// Start of the work.
@@ -119,8 +120,8 @@ pub struct FrameResult {
 /// When a processor ran a segment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StepSpan {
-    /// Stage, counted from 0.
-    pub stage: usize,
+    /// The stage.
+    pub stage: StageId,
     /// Replica of the stage, counted from 0.
     pub replica: usize,
     /// Position of the processor in the replica.

@@ -133,7 +133,7 @@ impl ReplicaState {
         let Some(frame) = frame else { return running.as_ref().map(|frame| frame.until) };
 
         let limit = self.limit.unwrap_or_default();
-        let failure = FrameError::TimedOut { stage: frame.worker.id().stage_number(), limit };
+        let failure = FrameError::TimedOut { stage: frame.worker.id().stage, limit };
         let cancelled = *frame.cancelled.get_or_insert(now);
         if now.duration_since(cancelled) < CANCEL_GRACE {
             frame.team.abort(failure);

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use millstream_graph::{Boundary, Graph, ValueId};
-use millstream_schedule::Schedule;
+use millstream_schedule::{Schedule, StageId};
 
 use crate::RuntimeError;
 
@@ -53,12 +53,12 @@ impl Route {
         let inputs: Vec<FrameSlot> = graph.inputs().iter().map(|&value| slot(value)).collect();
         let mut known: Vec<FrameSlot> = inputs.clone();
         let mut stages = Vec::with_capacity(schedule.stages.len());
-        for (index, stage) in schedule.stages.iter().enumerate() {
+        for (id, stage) in schedule.numbered_stages() {
             let boundary = graph.boundary(&stage.operators().collect::<Vec<_>>());
             let reads: Vec<FrameSlot> = boundary.inputs.iter().map(|&value| slot(value)).collect();
             if let Some(position) = reads.iter().position(|slot| !known.contains(slot)) {
                 let value = graph.value(boundary.inputs[position]).name.clone();
-                return Err(RuntimeError::MissingValue { value, stage: index + 1 });
+                return Err(RuntimeError::MissingValue { value, stage: id });
             }
             let writes: Vec<FrameSlot> = boundary.outputs.iter().map(|&value| slot(value)).collect();
             known.extend(&writes);
@@ -68,7 +68,8 @@ impl Route {
         let outputs: Vec<FrameSlot> = graph.outputs().iter().map(|&value| slot(value)).collect();
         if let Some(position) = outputs.iter().position(|slot| !known.contains(slot)) {
             let value = graph.value(graph.outputs()[position]).name.clone();
-            return Err(RuntimeError::MissingValue { value, stage: schedule.stages.len() });
+            let last = StageId::all(schedule.stages.len()).next_back().unwrap_or(StageId::FIRST);
+            return Err(RuntimeError::MissingValue { value, stage: last });
         }
 
         let slots = slots.len();

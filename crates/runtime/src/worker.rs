@@ -176,6 +176,6 @@ impl Worker {
 
     /// Why the frames of a stage without replicas fail.
     pub(crate) fn lost(&self) -> FrameError {
-        FrameError::Lost { stage: self.id.stage_number() }
+        FrameError::Lost { stage: self.id.stage }
     }
 }

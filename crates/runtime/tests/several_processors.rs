@@ -13,7 +13,7 @@ use millstream_backend::{Backend, BackendError, PreparedSegment, Segment, Tensor
 use millstream_board::Processor;
 use millstream_graph::{Along, DataType, Graph, GraphBuilder, NewOperator, OperatorId, OperatorKind, Shape, ValueId};
 use millstream_runtime::{Engine, EngineOptions, FrameError};
-use millstream_schedule::{Assignment, OperatorSplit, Replica, Schedule, Stage};
+use millstream_schedule::{Assignment, OperatorSplit, Replica, Schedule, Stage, StageId};
 use proptest::prelude::*;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -248,7 +248,10 @@ fn a_lost_device_costs_one_frame_if_there_is_a_fallback() {
         match &result.outcome {
             Ok(tensors) => assert_eq!(found(tensors), expected(&graph, frames(index)), "frame {index}"),
             Err(error) => {
-                let is_loss = matches!(error, FrameError::Stage { stage: 1, source: BackendError::DeviceLost { .. } });
+                let is_loss = matches!(
+                    error,
+                    FrameError::Stage { stage: StageId::FIRST, source: BackendError::DeviceLost { .. } }
+                );
                 assert!(index == 10 && is_loss, "frame {index}: {error}");
             }
         }
@@ -268,7 +271,9 @@ fn a_lost_device_costs_one_frame_if_there_is_a_fallback() {
     for (index, result) in run(&engine).iter().enumerate() {
         match &result.outcome {
             Ok(_) => assert!(index < 10),
-            Err(error) => assert!(index == 10 || matches!(error, FrameError::Lost { stage: 1 }), "{error}"),
+            Err(error) => {
+                assert!(index == 10 || matches!(error, FrameError::Lost { stage: StageId::FIRST }), "{error}")
+            }
         }
     }
 }

@@ -12,6 +12,7 @@ use millstream_backend::{Backend, BackendError, PreparedSegment, Segment, Tensor
 use millstream_board::Processor;
 use millstream_graph::OperatorId;
 use millstream_runtime::{Engine, EngineOptions, FrameError, FrameResult, Received, RuntimeError};
+use millstream_schedule::StageId;
 use proptest::prelude::*;
 use support::{Adding, FAILS, PANICS, chain, pipeline};
 
@@ -114,7 +115,7 @@ fn a_failing_or_misshapen_frame_fails_alone() {
     let frames = vec![frame(1.0), frame(FAILS), vec![], vec![Tensor::from_f32([2], vec![0.0; 2])], frame(2.0)];
     let results: Vec<FrameResult> = engine.run(frames).collect();
     assert_eq!(value(&results[0]), 3.0);
-    assert!(matches!(results[1].outcome, Err(FrameError::Stage { stage: 1, .. })));
+    assert!(matches!(results[1].outcome, Err(FrameError::Stage { stage: StageId::FIRST, .. })));
     assert!(matches!(results[2].outcome, Err(FrameError::InputCount { expected: 1, found: 0 })));
     let message = results[3].outcome.as_ref().unwrap_err().to_string();
     assert!(message.contains("'input' must be f32 [1]") && message.contains("f32 [2]"), "{message}");
@@ -210,7 +211,7 @@ fn what_can_not_start_says_why() {
     reversed.stages.reverse();
     let backends: [Arc<dyn Backend>; 1] = [Arc::new(Adding::default())];
     let error = Engine::new(&graph, &reversed, &backends, &EngineOptions::default()).err().unwrap();
-    assert!(matches!(&error, RuntimeError::MissingValue { stage: 1, .. }), "{error}");
+    assert!(matches!(&error, RuntimeError::MissingValue { stage: StageId::FIRST, .. }), "{error}");
 }
 
 #[test]

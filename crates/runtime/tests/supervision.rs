@@ -12,7 +12,7 @@ use millstream_backend::{Backend, BackendError, Canceller, PreparedSegment, Segm
 use millstream_board::Processor;
 use millstream_graph::{Graph, OperatorId};
 use millstream_runtime::{Engine, EngineOptions, FrameError, FrameResult, ReplicaMetrics};
-use millstream_schedule::{Assignment, Replica, Schedule, Stage};
+use millstream_schedule::{Assignment, Replica, Schedule, Stage, StageId};
 use support::{chain, pipeline};
 
 /// Inputs from here to 100 above do something else than add one per operator.
@@ -214,7 +214,9 @@ fn frames_do_not_wait_for_a_stage_that_was_lost_too_often() {
     let (_, engine) = start(&[1], &control, &options);
     let results: Vec<FrameResult> = engine.run(frames(40, &faults)).collect();
     check(&results[..8], 1, &losses);
-    assert!(results[8..].iter().all(|result| matches!(result.outcome, Err(FrameError::Lost { stage: 1 }))));
+    assert!(
+        results[8..].iter().all(|result| matches!(result.outcome, Err(FrameError::Lost { stage: StageId::FIRST })))
+    );
     assert!(engine.warnings().iter().any(|warning| warning.contains("too often")), "{:?}", engine.warnings());
 
     // Another replica that lives serves them all.
@@ -241,7 +243,7 @@ fn a_stage_whose_device_was_away_for_long_works_again() {
             results.extend(engine.recv());
         }
         assert!(results.iter().enumerate().all(|(index, result)| result.sequence == index as u64));
-        let lost = |result: &FrameResult| matches!(result.outcome, Err(FrameError::Lost { stage: 1 }));
+        let lost = |result: &FrameResult| matches!(result.outcome, Err(FrameError::Lost { stage: StageId::FIRST }));
         assert!(results.iter().any(lost), "frames waited for a device that was away");
         let warnings = engine.warnings();
         assert!(warnings.iter().any(|warning| warning.contains("until it works again")), "{warnings:?}");
@@ -258,7 +260,9 @@ fn a_replica_without_restarts_is_lost_for_good() {
     let (_, engine) = start(&[1], &control, &options);
     let results: Vec<FrameResult> = engine.run(frames(20, &[(3, PANICS)])).collect();
     check(&results[..4], 1, &[3]);
-    assert!(results[4..].iter().all(|result| matches!(result.outcome, Err(FrameError::Lost { stage: 1 }))));
+    assert!(
+        results[4..].iter().all(|result| matches!(result.outcome, Err(FrameError::Lost { stage: StageId::FIRST })))
+    );
     assert_eq!(control.prepared.load(Ordering::SeqCst), 1);
 }
 
@@ -307,7 +311,7 @@ fn a_frame_that_takes_too_long_is_cancelled_and_its_replica_goes_on() {
         let results: Vec<FrameResult> = engine.run(frames(30, &[(4, HANGS), (20, HANGS)])).collect();
         check(&results, replicas.len(), &[4, 20]);
         let error = results[4].outcome.as_ref().unwrap_err();
-        assert!(matches!(error, FrameError::TimedOut { stage: 1, .. }), "{error}");
+        assert!(matches!(error, FrameError::TimedOut { stage: StageId::FIRST, .. }), "{error}");
         assert!(error.to_string().contains("1s"), "{error}");
         assert!(engine.metrics().iter().flat_map(|stage| &stage.replicas).all(|replica| replica.restarts == 0));
     }
@@ -320,7 +324,7 @@ fn a_replica_that_is_stuck_is_replaced_and_what_it_ends_with_is_ignored() {
         let (_, engine) = start(&replicas, &control, &short());
         let results: Vec<FrameResult> = engine.run(frames(30, &[(4, STICKS)])).collect();
         check(&results, replicas.len(), &[4]);
-        assert!(matches!(results[4].outcome, Err(FrameError::TimedOut { stage: 1, .. })));
+        assert!(matches!(results[4].outcome, Err(FrameError::TimedOut { stage: StageId::FIRST, .. })));
         let sum = |count: fn(&ReplicaMetrics) -> u64| -> u64 { engine.metrics()[0].replicas.iter().map(count).sum() };
         wait_for(|| sum(|replica| replica.restarts) == 1);
         assert_eq!((sum(|replica| replica.frames), sum(|replica| replica.failures)), (30, 1));

@@ -6,6 +6,7 @@ use millstream_graph::{Graph, OperatorId};
 
 use crate::error::ScheduleError;
 use crate::schedule::{Schedule, Stage};
+use crate::stage_id::StageId;
 
 /// The way between two stages that are on different hosts. It goes on beside computation, but for what its two ends
 /// pay; while a frame is on it, the link carries no other.
@@ -71,15 +72,14 @@ impl Stage {
     /// The host that it lives on; `None` on a board that is in no system.
     ///
     /// # Errors
-    /// [`ScheduleError::SeveralHosts`] if its processors are not all on the same; `number` is the stage's, counted
-    /// from 1.
-    pub(crate) fn host(&self, number: usize) -> Result<Option<&str>, ScheduleError> {
+    /// [`ScheduleError::SeveralHosts`], which names the stage by its id, if its processors are not all on the same.
+    pub(crate) fn host(&self, id: StageId) -> Result<Option<&str>, ScheduleError> {
         let assignments = self.replicas.iter().flat_map(|replica| &replica.assignments);
         let mut hosts = assignments.map(|assignment| host_of(&assignment.processor.cluster));
         let first = hosts.next().flatten();
         match hosts.find(|host| *host != first) {
             None => Ok(first),
-            Some(_) => Err(ScheduleError::SeveralHosts { stage: number }),
+            Some(_) => Err(ScheduleError::SeveralHosts { stage: id }),
         }
     }
 }
@@ -95,13 +95,13 @@ impl Schedule {
         let mut crossings = Vec::with_capacity(self.stages.len());
         let mut is_done = vec![false; graph.operators().len()];
         let mut before: Option<&str> = None;
-        for (index, stage) in self.stages.iter().enumerate() {
-            let host = stage.host(index + 1)?;
+        for (id, stage) in self.numbered_stages() {
+            let host = stage.host(id)?;
             crossings.push(match (before, host) {
                 (Some(from), Some(to)) if from != to => {
                     let Some(way) = table.crossing(from, to) else {
                         let [from, to] = [from, to].map(str::to_owned);
-                        return Err(ScheduleError::NoLink { stage: index + 1, from, to });
+                        return Err(ScheduleError::NoLink { stage: id, from, to });
                     };
                     Some(Crossing::of(way, crossing_bytes(graph, |id| is_done[id.index()])))
                 }
@@ -116,7 +116,8 @@ impl Schedule {
 
 /// The time that each stage pays for taking frames over from other hosts and for sending them there.
 pub fn crossing_costs(crossings: &[Option<Crossing>]) -> Vec<Nanoseconds> {
-    let receiving = |stage: usize| crossings[stage].as_ref().map_or(Nanoseconds::ZERO, |crossing| crossing.receiving);
-    let sending = |stage: usize| crossings.get(stage + 1).and_then(Option::as_ref).map(|crossing| crossing.sending);
-    (0..crossings.len()).map(|stage| receiving(stage) + sending(stage).unwrap_or_default()).collect()
+    let receiving = crossings.iter().map(|into| into.as_ref().map_or(Nanoseconds::ZERO, |into| into.receiving));
+    let from = crossings.iter().skip(1).chain(std::iter::once(&None));
+    let sending = from.map(|from| from.as_ref().map_or(Nanoseconds::ZERO, |from| from.sending));
+    receiving.zip(sending).map(|(receiving, sending)| receiving + sending).collect()
 }

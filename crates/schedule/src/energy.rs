@@ -36,14 +36,14 @@ impl Schedule {
         let crossing = crossing_costs(&self.crossings(graph, table)?);
 
         let mut joules = 0.0;
-        for (index, (stage, evaluated)) in self.stages.iter().zip(&evaluation.stages).enumerate() {
-            let entry = self.entry(index);
+        for ((id, stage), evaluated) in self.numbered_stages().zip(&evaluation.stages) {
+            let entry = self.entry(id);
             for (replica, share) in stage.replicas.iter().zip(evaluated.shares()) {
                 for (assignment, busy) in replica.assignments.iter().zip(replica.busy(&entry, graph, table)?) {
                     let power = table.find(&assignment.processor.class()).and_then(|processor| table.power(processor));
                     let Some(power) = power else { return Ok(None) };
                     let dynamic = power.active_watts - power.idle_watts;
-                    joules += power.idle_watts * period + dynamic * share * (busy + crossing[index]).seconds();
+                    joules += power.idle_watts * period + dynamic * share * (busy + crossing[id.index()]).seconds();
                 }
             }
         }

@@ -3,6 +3,8 @@
 use millstream_board::{BoardError, CoreId, DocumentError, ProcessorClass};
 use thiserror::Error;
 
+use crate::stage_id::StageId;
+
 /// Why a schedule is not usable.
 #[derive(Debug, Error)]
 #[non_exhaustive]
@@ -54,8 +56,8 @@ pub enum ScheduleError {
     /// The schedule names an operator that the model does not have.
     #[error("stage {stage} names the operator '{operator}', which the model does not have")]
     UnknownOperator {
-        /// Stage, counted from 1.
-        stage: usize,
+        /// The stage.
+        stage: StageId,
         /// The operator.
         operator: String,
     },
@@ -70,8 +72,8 @@ pub enum ScheduleError {
     /// A processor does not fit the board.
     #[error("stage {stage}: {source}")]
     Processor {
-        /// Stage, counted from 1.
-        stage: usize,
+        /// The stage.
+        stage: StageId,
         /// What does not fit.
         source: BoardError,
     },
@@ -86,24 +88,24 @@ pub enum ScheduleError {
     SharedCore {
         /// The core.
         core: CoreId,
-        /// Stage, counted from 1.
-        stage: usize,
+        /// The stage.
+        stage: StageId,
     },
     /// An accelerator is given away twice.
     #[error("accelerator {accelerator} is used twice, the second time in stage {stage}; it works for one stage only")]
     SharedAccelerator {
         /// Its label.
         accelerator: String,
-        /// Stage, counted from 1.
-        stage: usize,
+        /// The stage.
+        stage: StageId,
     },
     /// A split can't be executed.
     #[error("the split of '{operator}' in stage {stage}: {detail}")]
     Split {
         /// The operator that is divided.
         operator: String,
-        /// Stage, counted from 1.
-        stage: usize,
+        /// The stage.
+        stage: StageId,
         /// What is wrong and what would be right.
         detail: String,
     },
@@ -112,8 +114,8 @@ pub enum ScheduleError {
     Repeated {
         /// The operator.
         operator: String,
-        /// Stage, counted from 1.
-        stage: usize,
+        /// The stage.
+        stage: StageId,
     },
     /// A value whose type no file tells is handed over.
     #[error(
@@ -125,8 +127,8 @@ pub enum ScheduleError {
         operator: String,
         /// The operator that makes the value.
         other: String,
-        /// The reader's stage, from 1.
-        stage: usize,
+        /// The reader's stage.
+        stage: StageId,
     },
     /// A quantised operator is taken apart.
     #[error(
@@ -138,8 +140,8 @@ pub enum ScheduleError {
         operator: String,
         /// The one before it.
         other: String,
-        /// Stage, counted from 1.
-        stage: usize,
+        /// The stage.
+        stage: StageId,
     },
     /// The board has too little memory.
     #[error(
@@ -181,7 +183,7 @@ pub enum ScheduleError {
         /// The operator.
         operator: String,
         /// Stage, counted from 1, where it is known.
-        stage: Option<usize>,
+        stage: Option<StageId>,
     },
     /// An operator runs before something that it needs.
     #[error(
@@ -192,15 +194,15 @@ pub enum ScheduleError {
         /// The operator.
         operator: String,
         /// Stage, counted from 1, where it is known.
-        stage: Option<usize>,
+        stage: Option<StageId>,
         /// What it waits for.
         needs: String,
     },
     /// A stage is on several hosts of a system.
     #[error("stage {stage} has processors of several hosts; all replicas of a stage live on one host")]
     SeveralHosts {
-        /// Stage, counted from 1.
-        stage: usize,
+        /// The stage.
+        stage: StageId,
     },
     /// Frames would have to go where there is no link.
     #[error(
@@ -208,8 +210,8 @@ pub enum ScheduleError {
          schedule again"
     )]
     NoLink {
-        /// Stage, counted from 1.
-        stage: usize,
+        /// The stage.
+        stage: StageId,
         /// The host that would send.
         from: String,
         /// The host that would receive.
@@ -226,12 +228,12 @@ pub enum ScheduleError {
 }
 
 impl ScheduleError {
-    /// This error with the number of its stage, counted from 1, where it names a stage and does not know which yet.
+    /// This error with its stage, where it names one and does not know which yet.
     #[must_use]
-    pub fn in_stage(self, number: usize) -> Self {
+    pub fn in_stage(self, stage: StageId) -> Self {
         match self {
-            Self::Order { operator, stage: None, needs } => Self::Order { operator, stage: Some(number), needs },
-            Self::Interrupted { operator, stage: None } => Self::Interrupted { operator, stage: Some(number) },
+            Self::Order { operator, stage: None, needs } => Self::Order { operator, stage: Some(stage), needs },
+            Self::Interrupted { operator, stage: None } => Self::Interrupted { operator, stage: Some(stage) },
             other => other,
         }
     }

@@ -144,11 +144,12 @@ impl Schedule {
         let crossings = self.crossings(graph, table)?;
         let costs = crossing_costs(&crossings);
 
-        for (index, stage) in self.stages.iter().enumerate() {
-            let entry = self.entry(index);
-            let times = stage.replicas.iter().map(|replica| Ok(replica.time(&entry, graph, table)? + costs[index]));
+        for (id, stage) in self.numbered_stages() {
+            let entry = self.entry(id);
+            let times =
+                stage.replicas.iter().map(|replica| Ok(replica.time(&entry, graph, table)? + costs[id.index()]));
             let replica_times =
-                times.collect::<Result<Vec<_>, _>>().map_err(|error: ScheduleError| error.in_stage(index + 1))?;
+                times.collect::<Result<Vec<_>, _>>().map_err(|error: ScheduleError| error.in_stage(id))?;
             let link_uses: Vec<_> =
                 stage.replicas.iter().map(|replica| replica.link_uses(&entry, graph, table)).collect();
             let period = shared_period(&replica_times, &link_uses);

@@ -9,6 +9,7 @@ use millstream_graph::{Graph, OperatorId, ValueId};
 
 use crate::schedule::{Assignment, Replica, Schedule};
 use crate::service_rates::{LinkUse, OccupiedLink};
+use crate::stage_id::StageId;
 
 /// The origin of a stage's inputs.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,9 +25,9 @@ pub enum Entry {
 }
 
 impl Schedule {
-    /// Where the inputs of a stage come from; stages are counted from 0.
-    pub fn entry(&self, stage: usize) -> Entry {
-        let before = stage.checked_sub(1).and_then(|before| self.stages.get(before));
+    /// Where the inputs of a stage come from.
+    pub fn entry(&self, stage: StageId) -> Entry {
+        let before = stage.previous().and_then(|before| self.stages.get(before.index()));
         before.map_or(Entry::Network, |before| {
             let assignments = before.replicas.iter().flat_map(|replica| &replica.assignments);
             Entry::Stage { senders: assignments.map(|assignment| assignment.processor.class()).collect() }

@@ -54,6 +54,7 @@ mod replica_tasks;
 mod schedule;
 mod service_rates;
 mod splits;
+mod stage_id;
 mod task_time;
 mod tasks;
 mod validate;
@@ -78,5 +79,6 @@ pub use schedule::{Assignment, OperatorSplit, Replica, Schedule, Stage};
 pub use service_rates::{
     LinkUse, OccupiedLink, SharedLink, period_of, replica_rates, replicated_period, shared_period,
 };
+pub use stage_id::StageId;
 pub use task_time::task_time;
 pub use tasks::{Share, Task, TaskInput};

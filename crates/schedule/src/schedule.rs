@@ -5,6 +5,8 @@ use std::ops::Range;
 use millstream_board::Processor;
 use millstream_graph::{Along, OperatorId, Portion};
 
+use crate::stage_id::StageId;
+
 /// A pipeline: every frame passes through all stages.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Schedule {
@@ -62,6 +64,16 @@ impl Schedule {
             .flat_map(|stage| &stage.replicas)
             .flat_map(|replica| &replica.assignments)
             .map(|assignment| &assignment.processor)
+    }
+
+    /// The stages with their ids.
+    pub fn numbered_stages(&self) -> impl DoubleEndedIterator<Item = (StageId, &Stage)> + ExactSizeIterator {
+        StageId::all(self.stages.len()).zip(&self.stages)
+    }
+
+    /// A replica of a stage, counted from 0; `None` if there is no such replica.
+    pub fn replica(&self, stage: StageId, replica: usize) -> Option<&Replica> {
+        self.stages.get(stage.index())?.replicas.get(replica)
     }
 
     /// How many frames are between the start of the first stage and the end of the last one, unless somebody wants

@@ -2,6 +2,8 @@
 
 use millstream_cost::Nanoseconds;
 
+use crate::stage_id::StageId;
+
 /// The use of a link by taking over a frame. The link carries one frame after the other, to whichever replicas and
 /// stages.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -93,7 +95,7 @@ pub struct SharedLink {
 /// Stages are told one by one, with the rates at which their replicas take frames.
 pub(crate) fn occupied_links<'a>(stages: impl IntoIterator<Item = (&'a [Vec<LinkUse>], Vec<f64>)>) -> Vec<SharedLink> {
     let mut occupied: Vec<Occupied<'_>> = Vec::new();
-    for (stage, (links, rates)) in stages.into_iter().enumerate() {
+    for (stage, (links, rates)) in (0..).map(StageId::new).zip(stages) {
         let all: f64 = rates.iter().sum();
         let of_replica = |(links, rate): (&'a Vec<LinkUse>, f64)| links.iter().map(move |link| (link, rate / all));
         for (link, share) in links.iter().zip(rates).flat_map(of_replica) {
@@ -115,11 +117,11 @@ struct Occupied<'a> {
     /// Number of the stages that use it.
     stages: usize,
     /// The last of them.
-    last_stage: usize,
+    last_stage: StageId,
 }
 
 impl Occupied<'_> {
-    fn add(&mut self, nanoseconds: f64, stage: usize) {
+    fn add(&mut self, nanoseconds: f64, stage: StageId) {
         self.nanoseconds += nanoseconds;
         if self.last_stage != stage {
             (self.stages, self.last_stage) = (self.stages + 1, stage);

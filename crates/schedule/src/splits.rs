@@ -4,11 +4,12 @@ use millstream_graph::{Along, Graph, OperatorId, RowRegion};
 
 use crate::error::ScheduleError;
 use crate::schedule::{OperatorSplit, Replica};
+use crate::stage_id::StageId;
 
 impl Replica {
     /// Whether every split divides operators that can be divided, at places where they can, among processors that list
-    /// them one after the other. `stage` is the stage's number, counted from 1.
-    pub(crate) fn check_splits(&self, graph: &Graph, stage: usize) -> Result<(), ScheduleError> {
+    /// them one after the other. The replica is of `stage`.
+    pub(crate) fn check_splits(&self, graph: &Graph, stage: StageId) -> Result<(), ScheduleError> {
         for (index, split) in self.splits.iter().enumerate() {
             let name = |id: OperatorId| graph.operator(id).name.clone();
             let Some(&head) = split.operators.first() else {

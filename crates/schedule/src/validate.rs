@@ -9,6 +9,7 @@ use crate::error::ScheduleError;
 use crate::footprint::check_memory_together;
 use crate::replica_tasks::ReplicaOrder;
 use crate::schedule::{Assignment, Replica, Schedule, Stage};
+use crate::stage_id::StageId;
 
 impl Schedule {
     /// Whether the schedule can run: every operator once, nothing before what it needs, every processor's cores on the
@@ -23,8 +24,8 @@ impl Schedule {
 
         let mut units = UsedUnits::default();
         let mut done: HashSet<OperatorId> = HashSet::new();
-        for (index, stage) in self.stages.iter().enumerate() {
-            let operators = check_stage(stage, index + 1, graph, board, &mut units, &done)?;
+        for (id, stage) in self.numbered_stages() {
+            let operators = check_stage(stage, id, graph, board, &mut units, &done)?;
             done.extend(operators);
         }
 
@@ -35,37 +36,36 @@ impl Schedule {
     }
 }
 
-/// Whether a stage can run after those that have run the operators in `done`; its own operators. `stage_number` counts
-/// from 1.
+/// Whether a stage can run after those that have run the operators in `done`; its own operators.
 fn check_stage(
     stage: &Stage,
-    stage_number: usize,
+    id: StageId,
     graph: &Graph,
     board: &Board,
     units: &mut UsedUnits,
     done: &HashSet<OperatorId>,
 ) -> Result<BTreeSet<OperatorId>, ScheduleError> {
-    stage.host(stage_number)?;
+    stage.host(id)?;
     let mut expected: Option<BTreeSet<OperatorId>> = None;
     for (position, replica) in stage.replicas.iter().enumerate() {
         if replica.assignments.is_empty() {
-            return Err(ScheduleError::Empty { what: format!("replica {} of stage {stage_number}", position + 1) });
+            return Err(ScheduleError::Empty { what: format!("replica {} of stage {id}", position + 1) });
         }
-        replica.assignments.iter().try_for_each(|assignment| units.take(assignment, board, stage_number))?;
-        replica.check_splits(graph, stage_number)?;
+        replica.assignments.iter().try_for_each(|assignment| units.take(assignment, board, id))?;
+        replica.check_splits(graph, id)?;
 
-        let operators = operators_once(replica, graph, stage_number, done)?;
+        let operators = operators_once(replica, graph, id, done)?;
         if let Some(expected) = &expected
             && let Some(&operator) = expected.symmetric_difference(&operators).next()
         {
             let operator = graph.operator(operator).name.clone();
-            return Err(ScheduleError::Repeated { operator, stage: stage_number });
+            return Err(ScheduleError::Repeated { operator, stage: id });
         }
-        check_inseparable(replica, graph, stage_number)?;
-        check_order(replica, graph, stage_number, done)?;
+        check_inseparable(replica, graph, id)?;
+        check_order(replica, graph, id, done)?;
         expected = Some(operators);
     }
-    expected.ok_or_else(|| ScheduleError::Empty { what: format!("stage {stage_number}") })
+    expected.ok_or_else(|| ScheduleError::Empty { what: format!("stage {id}") })
 }
 
 /// Cores and accelerators that processors before have.
@@ -77,7 +77,7 @@ struct UsedUnits {
 
 impl UsedUnits {
     /// Gives a processor its cores or its accelerator, if the board has them, and no other processor does.
-    fn take(&mut self, assignment: &Assignment, board: &Board, stage: usize) -> Result<(), ScheduleError> {
+    fn take(&mut self, assignment: &Assignment, board: &Board, stage: StageId) -> Result<(), ScheduleError> {
         let processor = &assignment.processor;
         let is_accelerator = board.accelerator(&processor.cluster).is_some();
         if assignment.operators.is_empty() || processor.cores.is_empty() && !is_accelerator {
@@ -97,7 +97,7 @@ impl UsedUnits {
 
 /// Whether every quantised operator has its quantisation and dequantisations with it, and every value of unknown type
 /// its readers: in its stage and on its processor.
-fn check_inseparable(replica: &Replica, graph: &Graph, stage: usize) -> Result<(), ScheduleError> {
+fn check_inseparable(replica: &Replica, graph: &Graph, stage: StageId) -> Result<(), ScheduleError> {
     for assignment in &replica.assignments {
         let inside: HashSet<OperatorId> = assignment.operators.iter().copied().collect();
         for &operator in &assignment.operators {
@@ -139,7 +139,7 @@ fn interrupted(graph: &Graph, operators: &[OperatorId], operator: OperatorId) ->
 fn operators_once(
     replica: &Replica,
     graph: &Graph,
-    stage: usize,
+    stage: StageId,
     done: &HashSet<OperatorId>,
 ) -> Result<BTreeSet<OperatorId>, ScheduleError> {
     let mut operators = BTreeSet::new();
@@ -156,7 +156,7 @@ fn operators_once(
 fn check_order(
     replica: &Replica,
     graph: &Graph,
-    stage: usize,
+    stage: StageId,
     done: &HashSet<OperatorId>,
 ) -> Result<(), ScheduleError> {
     let order = |operator: OperatorId, needs: OperatorId| {

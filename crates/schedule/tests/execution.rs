@@ -8,7 +8,7 @@ use millstream_graph::Graph;
 use millstream_schedule::execution::{
     Dependency, Execution, Fetch, Next, OutputId, ProcessorId, Span, TaskGraph, TaskId, TransferCost, recipients,
 };
-use millstream_schedule::{Assignment, Entry, Replica, ReplicaTasks, Schedule, Stage};
+use millstream_schedule::{Assignment, Entry, Replica, ReplicaTasks, Schedule, Stage, StageId};
 
 /// A stem with two values, of which the left and the right operator read one each and the last one both; the join reads
 /// left and right.
@@ -384,7 +384,7 @@ fn a_team_waits_for_the_longest_way_of_all_that_it_takes_over() {
     let stages = |first: Vec<Replica>| vec![Stage { replicas: first }, Stage { replicas: vec![team.clone()] }];
     let hand_over = |first: Vec<Replica>| {
         let schedule = Schedule { stages: stages(first) };
-        schedule.stages[1].replicas[0].hand_over(&schedule.entry(1), &graph, &table).0
+        schedule.stages[1].replicas[0].hand_over(&schedule.entry(StageId::new(1)), &graph, &table).0
     };
     // D takes c over: 2 + 1 from anywhere, and 4 + 2 over the link from A. G takes a and b over, 200 bytes, once each:
     // 7 + 10 into its memory, or 1 + 2 over the link from C; and gives f back in 11 + 10. d stays between the two.
@@ -395,7 +395,7 @@ fn a_team_waits_for_the_longest_way_of_all_that_it_takes_over() {
     let mut shared = table.clone();
     shared.set_access(g, MemoryAccess { upload: HandOver::FREE, download: HandOver::FREE });
     let schedule = Schedule { stages: stages(vec![single("A", 0)]) };
-    assert_eq!(schedule.stages[1].replicas[0].hand_over(&schedule.entry(1), &graph, &shared).0, 9);
+    assert_eq!(schedule.stages[1].replicas[0].hand_over(&schedule.entry(StageId::new(1)), &graph, &shared).0, 9);
     // At the start of the network the input is in the memory that all share: G brings 100 bytes to its own and a, b and
     // c back.
     let first = Replica::single(Processor::accelerator("G".to_owned()), single("A", 0).operators().collect());

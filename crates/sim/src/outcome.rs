@@ -2,7 +2,7 @@
 
 use millstream_cost::{CostTable, Nanoseconds};
 use millstream_graph::OperatorId;
-use millstream_schedule::{Energy, Schedule};
+use millstream_schedule::{Energy, Schedule, StageId};
 
 /// The result of a simulation.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -61,8 +61,8 @@ pub struct SpeedChange {
 /// One operator of one frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OperatorSpan {
-    /// The stage, counted from 0.
-    pub stage: usize,
+    /// The stage.
+    pub stage: StageId,
     /// The replica within the stage, counted from 0.
     pub replica: usize,
     /// The processor within the replica, counted from 0 in the order of its assignments.

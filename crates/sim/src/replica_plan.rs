@@ -5,7 +5,7 @@ use millstream_cost::{CostTable, Nanoseconds, bytes_of_part};
 use millstream_graph::{Graph, OperatorId};
 use millstream_schedule::execution::{Dependency, ProcessorId, Recipient, TaskGraph, TaskId, TransferCost, recipients};
 use millstream_schedule::{
-    Crossing, Entry, LinkUse, Replica, ReplicaTasks, Schedule, ScheduleError, Stage, Task, crossing_costs,
+    Crossing, Entry, LinkUse, Replica, ReplicaTasks, Schedule, ScheduleError, Stage, StageId, Task, crossing_costs,
 };
 
 /// What one replica does for a frame.
@@ -84,17 +84,17 @@ pub(crate) fn plan(schedule: &Schedule, graph: &Graph, table: &CostTable) -> Res
     let crossings = schedule.crossings(graph, table)?;
     let costs = crossing_costs(&crossings);
 
-    let of_stage = |(index, stage): (usize, &Stage)| {
-        let entry = schedule.entry(index);
+    let of_stage = |(id, stage): (StageId, &Stage)| {
+        let entry = schedule.entry(id);
         let plan = |replica| -> Result<ReplicaPlan, ScheduleError> {
             let plan = replica_plan(replica, &entry, graph, table)?;
-            Ok(ReplicaPlan { hand_over: plan.hand_over + costs[index], ..plan })
+            Ok(ReplicaPlan { hand_over: plan.hand_over + costs[id.index()], ..plan })
         };
         let plans = stage.replicas.iter().map(plan);
-        plans.collect::<Result<_, _>>().map_err(|error: ScheduleError| error.in_stage(index + 1))
+        plans.collect::<Result<_, _>>().map_err(|error: ScheduleError| error.in_stage(id))
     };
 
-    let stages = schedule.stages.iter().enumerate().map(of_stage).collect::<Result<_, _>>()?;
+    let stages = schedule.numbered_stages().map(of_stage).collect::<Result<_, _>>()?;
     Ok(SchedulePlan { stages, crossings })
 }
 

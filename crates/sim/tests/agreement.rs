@@ -113,8 +113,8 @@ proptest! {
         let last = many.frames.iter().map(|frame| frame.end.0).max();
         prop_assert!(last >= Some(41 * expected.board_link_period().0), "{last:?} {expected:?}");
         // Processors work as long as evaluation says, and so cost as much energy.
-        for (index, (stage, busy)) in schedule.stages.iter().zip(&many.busy).enumerate() {
-            let per_frame = stage.replicas[0].busy(&schedule.entry(index), &graph, &table).unwrap();
+        for ((id, stage), busy) in schedule.numbered_stages().zip(&many.busy) {
+            let per_frame = stage.replicas[0].busy(&schedule.entry(id), &graph, &table).unwrap();
             let expected: Vec<Nanoseconds> = per_frame.into_iter().map(|time| Nanoseconds(41 * time.0)).collect();
             prop_assert_eq!(&busy[0], &expected);
         }

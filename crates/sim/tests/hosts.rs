@@ -228,7 +228,9 @@ fn noise_on_links_is_the_same_for_the_same_seed_and_no_frame_overtakes_another()
 fn what_goes_where_there_is_no_link_is_refused() {
     let (graph, table, schedule) = two_hosts();
     let without = CostTable::of_hosts(&[("a", &CostTable::new(2, [])), ("b", &CostTable::new(2, []))], Vec::new());
-    assert!(matches!(schedule.evaluate(&graph, &without), Err(ScheduleError::NoLink { stage: 2, .. })));
+    assert!(
+        matches!(schedule.evaluate(&graph, &without), Err(ScheduleError::NoLink { stage, .. }) if stage.number() == 2)
+    );
     let mut both = schedule.clone();
     let replica = Replica::single(Processor::new("c/B", [21]), vec![graph.order()[1]]);
     both.stages[1].replicas.push(replica);

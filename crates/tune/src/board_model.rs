@@ -262,8 +262,8 @@ impl TimeModel for BoardModel {
     }
 
     fn learn(&mut self, schedule: &Schedule, trial: &Trial) {
-        let replicas = schedule.stages.iter().enumerate();
-        let replicas = replicas.flat_map(|(index, stage)| stage.replicas.iter().map(move |replica| (index, replica)));
+        let stages = schedule.numbered_stages();
+        let replicas = stages.flat_map(|(id, stage)| stage.replicas.iter().map(move |replica| (id, replica)));
         for ((stage, replica), &time) in replicas.zip(&trial.stage_times) {
             self.learn_stage(replica, &schedule.entry(stage), time);
         }

@@ -13,7 +13,7 @@ use millstream_predict::Statistics;
 use millstream_predict::samples::{SampleConditions, SegmentSample};
 use millstream_profile::BatchedTimes;
 use millstream_runtime::{Engine, EngineOptions, FrameResult, StepSpan};
-use millstream_schedule::Schedule;
+use millstream_schedule::{Schedule, StageId};
 use millstream_tune::Trial;
 
 use crate::measuring::{disturbance, steady};
@@ -53,7 +53,7 @@ impl AsRef<Trial> for PlanTrial {
 }
 
 /// Times of the frames of a trial, by stage and by the processors that take one frame together.
-type StageTimes = BTreeMap<(usize, Vec<ProcessorClass>), BatchedTimes>;
+type StageTimes = BTreeMap<(StageId, Vec<ProcessorClass>), BatchedTimes>;
 
 /// Runs the plan.
 pub(crate) fn run(
@@ -139,7 +139,7 @@ fn is_over(time: Duration, frames: usize, workers: usize) -> bool {
 /// Adds the times of a frame.
 fn note(times: &mut StageTimes, plan: &Plan, board: &Board, result: &FrameResult) {
     for span in &result.spans {
-        let stage = &plan.stages[span.stage];
+        let stage = &plan.stages[span.stage.index()];
         // The processors of a team have one time together.
         let classes = stage.replicas[span.replica].processors.clone();
         let is_shared = classes.iter().any(|class| is_slowed(board, &class.cluster));
@@ -149,10 +149,10 @@ fn note(times: &mut StageTimes, plan: &Plan, board: &Board, result: &FrameResult
 }
 
 /// The plan with the times that it has.
-fn measured(plan: &Plan, summary: &BTreeMap<(usize, Vec<ProcessorClass>), Statistics>, period: Nanoseconds) -> Plan {
+fn measured(plan: &Plan, summary: &BTreeMap<(StageId, Vec<ProcessorClass>), Statistics>, period: Nanoseconds) -> Plan {
     let mut measured: Vec<Vec<Nanoseconds>> = plan.stages.iter().map(PlannedStage::times).collect();
     for ((stage, processors), time) in summary {
-        for (replica, place) in plan.stages[*stage].replicas.iter().zip(&mut measured[*stage]) {
+        for (replica, place) in plan.stages[stage.index()].replicas.iter().zip(&mut measured[stage.index()]) {
             if replica.processors == *processors {
                 *place = Nanoseconds::from_seconds(time.median_seconds);
             }
@@ -166,14 +166,14 @@ fn samples(
     network: &Network,
     board: &Board,
     plan: &Plan,
-    summary: &BTreeMap<(usize, Vec<ProcessorClass>), Statistics>,
+    summary: &BTreeMap<(StageId, Vec<ProcessorClass>), Statistics>,
     period: Nanoseconds,
     conditions: SampleConditions,
 ) -> Vec<SegmentSample> {
     let bytes = network.chain().input_bytes(network.graph());
-    let sample = |((stage, processors), &time): (&(usize, Vec<ProcessorClass>), &Statistics)| {
+    let sample = |((stage, processors), &time): (&(StageId, Vec<ProcessorClass>), &Statistics)| {
         let [processor] = processors.as_slice() else { return None };
-        let planned = &plan.stages[*stage];
+        let planned = &plan.stages[stage.index()];
         // A stage that sleeps between frames gets more than its share of a shared core, as long as it goes on sleeping:
         // its time says nothing about what it could do with more work.
         let is_idle = time.median_seconds < BUSY * period.seconds() * planned.replicas.len() as f64;
@@ -207,7 +207,7 @@ fn show_steps(steps: &[StepSpan], graph: &Graph) {
         let start = Nanoseconds::from(step.start - begin);
         let time = Nanoseconds::from(step.end - step.start);
         let first = graph.operator(step.first).name.as_str();
-        tracing::debug!(step.stage, step.processor, %start, %time, first, step.operators, ?step.portion);
+        tracing::debug!(%step.stage, step.processor, %start, %time, first, step.operators, ?step.portion);
     }
 }
 

@@ -6,7 +6,7 @@ use millstream_board::ProcessorClass;
 use millstream_cost::{CostTable, Nanoseconds};
 use millstream_graph::Graph;
 use millstream_pipeline::Plan;
-use millstream_schedule::Schedule;
+use millstream_schedule::{Schedule, StageId};
 
 /// How far one trial's time is from another's of the same stage: relative standard deviation.
 const TRIAL_NOISE: f64 = 0.03;
@@ -33,7 +33,7 @@ pub(crate) struct Lessons {
 struct TeamTrial {
     team: Vec<ProcessorClass>,
     schedule: Schedule,
-    stage: usize,
+    stage: StageId,
     replica: usize,
     measured: Nanoseconds,
 }
@@ -57,7 +57,7 @@ struct Explanation {
 impl Lessons {
     /// Takes in what a trial showed of a plan and its schedule.
     pub(crate) fn add(&mut self, schedule: &Schedule, measured: Plan) {
-        for (stage, times) in measured.stages.iter().enumerate() {
+        for (stage, times) in StageId::all(measured.stages.len()).zip(&measured.stages) {
             for (replica, replica_times) in times.replicas.iter().enumerate().filter(|(_, times)| times.is_team()) {
                 let (team, schedule) = (replica_times.processors.clone(), schedule.clone());
                 self.teams.push(TeamTrial { team, schedule, stage, replica, measured: replica_times.time });
@@ -117,7 +117,7 @@ impl Lessons {
         let mut of_team: BTreeMap<&[ProcessorClass], Vec<f64>> = BTreeMap::new();
         for trial in &self.teams {
             let evaluation = trial.schedule.evaluate(graph, &table).ok();
-            let stage = evaluation.as_ref().and_then(|evaluation| evaluation.stages.get(trial.stage));
+            let stage = evaluation.as_ref().and_then(|evaluation| evaluation.stages.get(trial.stage.index()));
             let Some(time) = stage.and_then(|stage| stage.replica_times.get(trial.replica)) else { continue };
             let residual = (trial.measured.seconds().max(1e-9) / time.seconds().max(1e-9)).ln();
             of_team.entry(&trial.team).or_default().push(residual);

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use millstream_backend::{Observed, OperatorTimes, Segment, Tensor};
 use millstream_graph::{Graph, OperatorId, ValueId};
 use millstream_predict::Statistics;
-use millstream_schedule::Schedule;
+use millstream_schedule::{Schedule, StageId};
 
 use crate::Error;
 use crate::run::report::OperatorReport;
@@ -26,7 +26,7 @@ pub(crate) fn measure(
 ) -> Result<Vec<OperatorReport>, Error> {
     let mut values: HashMap<ValueId, Tensor> = graph.inputs().iter().copied().zip(frame.iter().cloned()).collect();
     let mut reports = Vec::new();
-    for (index, stage) in schedule.stages.iter().enumerate() {
+    for (id, stage) in schedule.numbered_stages() {
         let operators = in_order(graph, &stage.operators().collect::<Vec<_>>());
         let segment = Segment::new(graph, operators);
         let inputs = segment.inputs_from(&values);
@@ -53,7 +53,7 @@ pub(crate) fn measure(
             })?;
             let groups =
                 times.iter().filter(|group| group.operators.iter().any(|id| assignment.operators.contains(id)));
-            reports.extend(rows(graph, index + 1, &processor.to_string(), &groups.collect::<Vec<_>>()));
+            reports.extend(rows(graph, id, &processor.to_string(), &groups.collect::<Vec<_>>()));
         }
 
         if let Some(processor) = stage.replicas.first().and_then(|replica| replica.assignments.first()) {
@@ -68,7 +68,7 @@ fn in_order(graph: &Graph, operators: &[OperatorId]) -> Vec<OperatorId> {
     graph.order().iter().copied().filter(|id| operators.contains(id)).collect()
 }
 
-fn rows(graph: &Graph, stage: usize, processor: &str, times: &[&OperatorTimes]) -> Vec<OperatorReport> {
+fn rows(graph: &Graph, stage: StageId, processor: &str, times: &[&OperatorTimes]) -> Vec<OperatorReport> {
     let median = |times: &OperatorTimes| Statistics::of(&times.seconds).map_or(0.0, |time| time.median_seconds);
     let total: f64 = times.iter().map(|times| median(times)).sum();
     times

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use millstream_board::{Document, Provenance};
-use millstream_schedule::MissedConstraint;
+use millstream_schedule::{MissedConstraint, StageId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -191,8 +191,8 @@ pub struct ExpectedReport {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StageReport {
-    /// The stage, counted from 1.
-    pub stage: usize,
+    /// The stage.
+    pub stage: StageId,
     /// The processors.
     pub processor: String,
     /// Its time for a frame that the schedule predicts.
@@ -214,8 +214,8 @@ pub struct StageReport {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct OperatorReport {
-    /// The stage, counted from 1.
-    pub stage: usize,
+    /// The stage.
+    pub stage: StageId,
     /// The processors.
     pub processor: String,
     /// Names of the operators.

@@ -315,7 +315,7 @@ mod tests {
 
     use millstream_onnx::ReadOptions;
     use millstream_runtime::FrameError;
-    use millstream_schedule::{Replica, Stage};
+    use millstream_schedule::{Replica, Stage, StageId};
 
     use super::*;
     use crate::Aim;
@@ -337,7 +337,7 @@ mod tests {
             runner.engine.submit(runner.reference.frame(number)).unwrap();
             let mut result = runner.engine.recv().unwrap();
             if number % 2 == 1 {
-                result.outcome = Err(FrameError::Lost { stage: 2 });
+                result.outcome = Err(FrameError::Lost { stage: StageId::new(1) });
             }
             log.add(None, &runner.sink.take(number, result, None).unwrap()).unwrap();
         }

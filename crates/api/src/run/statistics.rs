@@ -108,6 +108,7 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
     use millstream_runtime::{FrameResult, StageSpan};
+    use millstream_schedule::StageId;
     use proptest::prelude::*;
 
     use super::*;
@@ -140,7 +141,12 @@ mod tests {
     fn deadlines_count_queues_where_they_were_planned_with_them() {
         let begin = Instant::now();
         let at = |milliseconds: u64| begin + Duration::from_millis(milliseconds);
-        let span = |stage: usize, start: u64| StageSpan { stage, replica: 0, start: at(start), end: at(start + 2) };
+        let span = |stage: usize, start: u64| StageSpan {
+            stage: StageId::new(stage),
+            replica: 0,
+            start: at(start),
+            end: at(start + 2),
+        };
         let result = FrameResult {
             sequence: 0,
             outcome: Ok(Vec::new()),

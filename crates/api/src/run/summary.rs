@@ -98,12 +98,12 @@ fn expected(sink: &Sink) -> Option<ExpectedReport> {
 /// One entry per replica.
 pub(crate) fn stages(schedule: &Schedule, document: &ScheduleDocument, metrics: &[StageMetrics]) -> Vec<StageReport> {
     let mut reports = Vec::new();
-    for (index, (stage, metrics)) in schedule.stages.iter().zip(metrics).enumerate() {
+    for ((id, stage), metrics) in schedule.numbered_stages().zip(metrics) {
         for (position, (replica, metrics)) in stage.replicas.iter().zip(&metrics.replicas).enumerate() {
             reports.push(StageReport {
-                stage: index + 1,
+                stage: id,
                 processor: replica.with_cores(),
-                predicted_seconds: document.predicted.replica(index, position).unwrap_or(f64::NAN),
+                predicted_seconds: document.predicted.replica(id, position).unwrap_or(f64::NAN),
                 measured_seconds: metrics.mean().as_secs_f64(),
                 frames: metrics.frames,
                 restarts: metrics.restarts,

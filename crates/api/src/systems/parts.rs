@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use millstream_board::{Host, host_of};
 use millstream_graph::{Graph, OperatorId, ValueId};
 use millstream_onnx::{ReadOptions, WeightStorage};
-use millstream_schedule::{Prediction, Schedule, ScheduleDocument, ScheduleError, Stage};
+use millstream_schedule::{Prediction, Schedule, ScheduleDocument, ScheduleError, Stage, StageId};
 
 use crate::{Error, Hosts, Machine, Network, Scheduled, document};
 
@@ -13,7 +13,7 @@ use crate::{Error, Hosts, Machine, Network, Scheduled, document};
 #[derive(Debug, Clone)]
 pub struct HostPart {
     host: usize,
-    first_stage: usize,
+    first_stage: StageId,
     stages: Vec<Stage>,
     inputs: Vec<ValueId>,
     needed_after: Vec<ValueId>,
@@ -38,13 +38,13 @@ impl HostPart {
     /// [`Error::Schedule`] if the stages are not each on one host of the system.
     pub fn all(hosts: &Hosts, graph: &Graph, schedule: &Schedule) -> Result<Vec<Self>, Error> {
         let mut parts: Vec<Self> = Vec::new();
-        for (index, stage) in schedule.stages.iter().enumerate() {
-            let host = place_of(hosts, stage, index)?;
+        for (id, stage) in schedule.numbered_stages() {
+            let host = place_of(hosts, stage, id)?;
             match parts.last_mut().filter(|part| part.host == host) {
                 Some(part) => part.stages.push(stage.clone()),
                 None => parts.push(Self {
                     host,
-                    first_stage: index,
+                    first_stage: id,
                     stages: vec![stage.clone()],
                     inputs: Vec::new(),
                     needed_after: Vec::new(),
@@ -65,8 +65,8 @@ impl HostPart {
         self.host
     }
 
-    /// The place of its first stage among all of the schedule, from 0.
-    pub fn first_stage(&self) -> usize {
+    /// Its first stage among all of the schedule.
+    pub fn first_stage(&self) -> StageId {
         self.first_stage
     }
 
@@ -98,8 +98,8 @@ impl HostPart {
         let schedule = self.schedule(graph, part.graph(), host)?;
 
         let machine = Machine::of_board(host.board.clone());
-        let stages = self.first_stage..self.first_stage.saturating_add(self.stages.len());
-        let replica_seconds = whole.predicted.replica_seconds.get(stages).unwrap_or_default().to_vec();
+        let predicted = whole.predicted.replica_seconds.iter().skip(self.first_stage.index());
+        let replica_seconds = predicted.take(self.stages.len()).cloned().collect();
         let predicted = Prediction { replica_seconds, searched: None, ..whole.predicted.clone() };
         let board = host.board.clone().with_engines_of(&engines_of(host, whole));
         let document = document(&schedule, predicted, &whole.algorithm, whole.objective, &part, &board);
@@ -148,16 +148,15 @@ fn engines_of(host: &Host, whole: &ScheduleDocument) -> millstream_board::Engine
 }
 
 /// The place of the host that a stage is on.
-fn place_of(hosts: &Hosts, stage: &Stage, index: usize) -> Result<usize, Error> {
+fn place_of(hosts: &Hosts, stage: &Stage, id: StageId) -> Result<usize, Error> {
     let assignments = stage.replicas.iter().flat_map(|replica| &replica.assignments);
     let mut names = assignments.map(|assignment| host_of(&assignment.processor.cluster));
     let first = names.next().flatten();
     if names.any(|name| name != first) {
-        return Err(ScheduleError::SeveralHosts { stage: index + 1 }.into());
+        return Err(ScheduleError::SeveralHosts { stage: id }.into());
     }
     let place = hosts.system().hosts().iter().position(|host| Some(host.id.as_str()) == first);
-    let unknown =
-        || Error::Unfit(format!("stage {} is on no host of the system '{}'", index + 1, hosts.system().name()));
+    let unknown = || Error::Unfit(format!("stage {id} is on no host of the system '{}'", hosts.system().name()));
     place.ok_or_else(unknown)
 }
 

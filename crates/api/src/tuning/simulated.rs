@@ -6,7 +6,7 @@ use millstream_board::{CoreId, Processor};
 use millstream_cost::{CostTable, Nanoseconds};
 use millstream_graph::Graph;
 use millstream_machine::CoreLoad;
-use millstream_schedule::Schedule;
+use millstream_schedule::{Schedule, StageId};
 use millstream_sim::{SimulationSettings, simulate};
 use millstream_tune::{Oracle, Trial, TuneError, with_slowdowns};
 
@@ -49,12 +49,12 @@ impl Oracle<Schedule> for SimulatedOracle<'_> {
         };
         let simulation = simulate(&slowed, self.graph, &costs, &settings).map_err(|error| failed(schedule, error))?;
 
-        let frames = |stage: usize, replica: usize| {
+        let frames = |stage: StageId, replica: usize| {
             let spans = simulation.spans.iter().filter(|span| (span.stage, span.replica) == (stage, replica));
             spans.map(|span| span.frame).collect::<BTreeSet<_>>().len().max(1) as u64
         };
         let mut stage_times = Vec::new();
-        for (stage, replicas) in simulation.busy.iter().enumerate() {
+        for (stage, replicas) in StageId::all(simulation.busy.len()).zip(&simulation.busy) {
             for (replica, processors) in replicas.iter().enumerate() {
                 let busy = processors.iter().copied().max().unwrap_or_default();
                 stage_times.push(Nanoseconds(busy.0 / frames(stage, replica)));

@@ -3,7 +3,7 @@
 
 use millstream_cost::CostTable;
 use millstream_graph::Graph;
-use millstream_schedule::Schedule;
+use millstream_schedule::{Schedule, StageId};
 
 /// Frames that pass, and those among them that the period is taken from: the pipeline is full, and no worker idles yet
 /// because frames run out.
@@ -84,7 +84,7 @@ fn workers(schedule: &Schedule, graph: &Graph, table: &CostTable) -> Vec<Worker>
         for replica in &own.replicas {
             let [assignment] = &replica.assignments[..] else { panic!("{schedule} has teams") };
             let processor = table.find(&assignment.processor.class()).unwrap();
-            let mut tasks = vec![(replica.hand_over(&schedule.entry(stage), graph, table).0 as f64, 0.0)];
+            let mut tasks = vec![(replica.hand_over(&schedule.entry(StageId::new(stage)), graph, table).0 as f64, 0.0)];
             for &id in &assignment.operators {
                 let time = table.time(processor, id).unwrap();
                 tasks.push((time.0 as f64, graph.operator(id).work.bytes() as f64));

@@ -47,7 +47,7 @@ impl<'a> RunTrace<'a> {
         let spans = &frame.result.spans;
         let mut free = frame.arrived;
         for (place, span) in spans.iter().enumerate() {
-            let Some(replica) = self.replica(span.stage, span.replica) else { continue };
+            let Some(replica) = self.schedule.replica(span.stage, span.replica) else { continue };
             self.queues.waited(span.stage, self.microseconds(free), self.microseconds(span.start));
             self.add_visit((frame, span, free), replica, &mut events);
             free = span.end;
@@ -96,10 +96,6 @@ impl<'a> RunTrace<'a> {
         Ok(())
     }
 
-    fn replica(&self, stage: usize, replica: usize) -> Option<&'a Replica> {
-        self.schedule.stages.get(stage)?.replicas.get(replica)
-    }
-
     /// A frame on every core that works on it, after it was free to be worked on.
     fn add_visit(
         &self,
@@ -113,7 +109,7 @@ impl<'a> RunTrace<'a> {
                 let arguments = vec![
                     ("frame", Value::from(self.number(frame))),
                     ("label", Value::from(frame.label.clone())),
-                    ("stage", Value::from(span.stage + 1)),
+                    ("stage", Value::from(span.stage.number())),
                     ("replica", Value::from(span.replica + 1)),
                     ("processor", Value::from(assignment.processor.to_string())),
                     ("operators", Value::from(assignment.operators.len())),
@@ -127,7 +123,8 @@ impl<'a> RunTrace<'a> {
 
     /// What one processor of a team ran.
     fn add_step(&self, frame: u64, step: &StepSpan, events: &mut Vec<TraceEvent>) {
-        let Some(replica) = self.replica(step.stage, step.replica).filter(|replica| replica.assignments.len() > 1)
+        let Some(replica) =
+            self.schedule.replica(step.stage, step.replica).filter(|replica| replica.assignments.len() > 1)
         else {
             return;
         };

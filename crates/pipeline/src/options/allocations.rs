@@ -28,7 +28,7 @@ pub(crate) struct Allocations<'a> {
     ways: &'a UsefulWays,
     // What follows is of the stage at hand.
     /// Per number of cores: the highest rate so far of so many or fewer.
-    best: Vec<Reached>,
+    best: Vec<ReachedRate>,
     /// Per number of cores, whether nothing is of use any more that takes longer.
     is_settled: Vec<bool>,
     /// How rates were reached.
@@ -37,19 +37,24 @@ pub(crate) struct Allocations<'a> {
     candidates: Vec<Vec<Candidate>>,
 }
 
-/// The highest rate that is reached, in frames a nanosecond, and the last step to it.
+/// The highest rate that is reached, in frames a nanosecond, and the last step to it; `None` if nothing is reached.
 #[derive(Clone, Copy)]
-struct Reached {
+struct ReachedRate {
     rate: f64,
-    step: usize,
+    step: Option<StepId>,
 }
+
+/// One more replica, by the order in which steps were found. Numbered with 32 bits: there is one for every number of
+/// cores and way at most.
+#[derive(Clone, Copy)]
+struct StepId(u32);
 
 /// One more replica.
 #[derive(Clone, Copy)]
 struct Step {
     way: WayId,
-    /// The step before it.
-    before: usize,
+    /// The step before it; `None` for the first.
+    before: Option<StepId>,
 }
 
 /// A set of replicas that may be an option.
@@ -58,11 +63,10 @@ struct Candidate {
     latency: Nanoseconds,
     /// Its period without waits for links.
     least_period: Nanoseconds,
-    step: usize,
+    last_step: StepId,
 }
 
-const NO_STEP: usize = usize::MAX;
-const NOTHING: Reached = Reached { rate: 0.0, step: NO_STEP };
+const NOTHING: ReachedRate = ReachedRate { rate: 0.0, step: None };
 
 impl<'a> Allocations<'a> {
     pub(crate) fn new(problem: &'a Problem, ways: &'a UsefulWays) -> Self {
@@ -99,10 +103,10 @@ impl<'a> Allocations<'a> {
                 changed.dedup();
             }
             for &cores in &changed {
-                let Reached { rate, step } = self.best[cores.index()];
+                let ReachedRate { rate, step: Some(last_step) } = self.best[cores.index()] else { continue };
                 // Links only make it longer. Sums of rates differ by their order, by much less than a nanosecond.
                 let least_period = Nanoseconds((1.0 / rate) as u64);
-                self.candidates[cores.index()].push(Candidate { latency: equals[0].time, least_period, step });
+                self.candidates[cores.index()].push(Candidate { latency: equals[0].time, least_period, last_step });
                 self.is_settled[cores.index()] |= occupied.is_empty() && period_of(rate) <= floor;
             }
         }
@@ -134,9 +138,8 @@ impl<'a> Allocations<'a> {
     /// Adds a team that has its stage for itself: what several processors take over a link that others use as well is
     /// not known.
     fn add_alone(&mut self, way: &TimedWay) {
-        let step = self.steps.len();
-        self.steps.push(Step { way: way.id, before: NO_STEP });
-        let alone = Candidate { latency: way.time, least_period: way.time, step };
+        let last_step = self.add_step(Step { way: way.id, before: None });
+        let alone = Candidate { latency: way.time, least_period: way.time, last_step };
         self.candidates[way.cores.index()].push(alone);
     }
 
@@ -155,26 +158,30 @@ impl<'a> Allocations<'a> {
                 continue;
             }
             let before = self.best[(cores - way.cores).index()];
-            let may_add = cores == way.cores || self.problem.settings.has_replicas && before.step != NO_STEP;
+            let may_add = cores == way.cores || self.problem.settings.has_replicas && before.step.is_some();
             let rate = if may_add { before.rate + more } else { 0.0 };
-            let best = &mut self.best[cores.index()];
-            if rate > best.rate && rate > fewer.rate {
-                *best = Reached { rate, step: self.steps.len() };
-                self.steps.push(Step { way: way.id, before: before.step });
+            let best = self.best[cores.index()].rate;
+            if rate > best && rate > fewer.rate {
+                let step = self.add_step(Step { way: way.id, before: before.step });
+                self.best[cores.index()] = ReachedRate { rate, step: Some(step) };
                 changed.push(cores);
-            } else if fewer.rate > best.rate {
-                *best = fewer;
+            } else if fewer.rate > best {
+                self.best[cores.index()] = fewer;
             }
         }
     }
 
+    /// Keeps a step, and returns how it is found again.
+    fn add_step(&mut self, step: Step) -> StepId {
+        let id = StepId(self.steps.len() as u32);
+        self.steps.push(step);
+        id
+    }
+
     /// The ways that steps up to this one have added, ascending.
-    fn replicas(&self, mut step: usize) -> Vec<WayId> {
-        let mut replicas = Vec::new();
-        while let Some(&Step { way, before }) = self.steps.get(step) {
-            replicas.push(way);
-            step = before;
-        }
+    fn replicas(&self, last_step: StepId) -> Vec<WayId> {
+        let steps = std::iter::successors(Some(last_step), |&StepId(step)| self.steps[step as usize].before);
+        let mut replicas: Vec<WayId> = steps.map(|StepId(step)| self.steps[step as usize].way).collect();
         replicas.sort_unstable();
         replicas
     }
@@ -197,11 +204,11 @@ impl<'a> Allocations<'a> {
         options: &mut Vec<SizedOption>,
     ) {
         let mut shortest = Nanoseconds(u64::MAX);
-        for &Candidate { latency, least_period, step } in &self.candidates[cores.index()] {
+        for &Candidate { latency, least_period, last_step } in &self.candidates[cores.index()] {
             if least_period >= shortest {
                 continue;
             }
-            let replicas = self.replicas(step);
+            let replicas = self.replicas(last_step);
             let period = self.period(&replicas, stage);
             if period < shortest {
                 shortest = period;

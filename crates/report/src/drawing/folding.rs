@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use millstream_graph::{Graph, OperatorId};
-use millstream_schedule::{Assignment, Replica, Schedule};
+use millstream_schedule::{Assignment, Replica, Schedule, StageId};
 
 use super::layers::layers_of;
 
@@ -25,8 +25,7 @@ pub(super) struct Group {
 /// Where operators run.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Place {
-    /// The stage, counted from 0.
-    pub(super) stage: usize,
+    pub(super) stage: StageId,
     /// Which of its processors, if several work on one frame.
     pub(super) processor: Option<String>,
 }
@@ -65,7 +64,7 @@ fn readers(graph: &Graph, groups: &[Group]) -> Vec<Vec<usize>> {
 
 /// Where more boxes of a stage would stand side by side than a page has room for: from the first to the last of them.
 fn crowd(groups: &[Group], readers: &[Vec<usize>]) -> Option<Range<usize>> {
-    let mut crowds: BTreeMap<(usize, usize), Vec<usize>> = BTreeMap::new();
+    let mut crowds: BTreeMap<(usize, StageId), Vec<usize>> = BTreeMap::new();
     for (index, (group, layer)) in groups.iter().zip(layers_of(readers)).enumerate() {
         crowds.entry((layer, group.place.stage)).or_default().push(index);
     }
@@ -75,10 +74,8 @@ fn crowd(groups: &[Group], readers: &[Vec<usize>]) -> Option<Range<usize>> {
 
 /// Where each operator runs, by the first replica of its stage.
 fn places(graph: &Graph, schedule: &Schedule) -> Vec<Place> {
-    let mut places = vec![Place { stage: 0, processor: None }; graph.operators().len()];
-    for (stage, replica) in
-        schedule.stages.iter().enumerate().filter_map(|(at, stage)| Some((at, stage.replicas.first()?)))
-    {
+    let mut places = vec![Place { stage: StageId::FIRST, processor: None }; graph.operators().len()];
+    for (stage, replica) in schedule.numbered_stages().filter_map(|(id, stage)| Some((id, stage.replicas.first()?))) {
         for assignment in &replica.assignments {
             for operator in &assignment.operators {
                 let processor = processor_of(replica, *operator, assignment);

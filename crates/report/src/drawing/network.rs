@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 use millstream_graph::Graph;
-use millstream_schedule::Schedule;
+use millstream_schedule::{Schedule, Stage, StageId};
 
 use super::folding::{Group, groups};
 use super::layers::{Layout, lay_out};
@@ -79,7 +79,7 @@ fn drawn_box(group: &Group, (layer, middle): (usize, f64), graph: &Graph) -> Mar
         html! { text class=(class) x=(place(left + BOX.0 / 2.0)) y=(place(top + down)) { (shortened(text, LINE)) } }
     };
     html! {
-        g class=(format!("c{}", group.place.stage % COLOURS)) {
+        g class=(format!("c{}", group.place.stage.index() % COLOURS)) {
             title { (in_full(group, graph)) }
             rect class="box" x=(place(left)) y=(place(top)) width=(place(BOX.0)) height=(place(BOX.1)) rx="5" {}
             (line(15.0, "what", &what(group, graph)))
@@ -106,7 +106,7 @@ fn what(group: &Group, graph: &Graph) -> String {
 
 /// The stage and, within a team, the processor.
 fn detail(group: &Group, graph: &Graph) -> String {
-    let stage = group.place.stage + 1;
+    let stage = group.place.stage;
     match &group.place.processor {
         Some(processor) => format!("{stage}: {processor}"),
         None => format!("{stage}: {}", name(graph, group.operators.first())),
@@ -119,7 +119,7 @@ fn in_full(group: &Group, graph: &Graph) -> String {
     let more =
         if more > 0 { format!(" and {more} more, to {}", name(graph, group.operators.last())) } else { String::new() };
     let processor = group.place.processor.as_ref().map_or(String::new(), |processor| format!(", {processor}"));
-    format!("stage {}{processor}: {}{more}", group.place.stage + 1, names.join(", "))
+    format!("stage {}{processor}: {}{more}", group.place.stage, names.join(", "))
 }
 
 fn caption(graph: &Graph, groups: &[Group], layout: &Layout) -> String {
@@ -132,9 +132,9 @@ fn caption(graph: &Graph, groups: &[Group], layout: &Layout) -> String {
 }
 
 fn legend(schedule: &Schedule) -> Vec<(usize, String)> {
-    let entry = |(index, stage): (usize, &millstream_schedule::Stage)| {
+    let entry = |(id, stage): (StageId, &Stage)| {
         let replicas: Vec<String> = stage.replicas.iter().map(millstream_schedule::Replica::with_cores).collect();
-        (index % COLOURS, format!("stage {}: {}", index + 1, replicas.join(" or ")))
+        (id.index() % COLOURS, format!("stage {id}: {}", replicas.join(" or ")))
     };
-    schedule.stages.iter().enumerate().map(entry).collect()
+    schedule.numbered_stages().map(entry).collect()
 }

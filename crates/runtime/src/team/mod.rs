@@ -164,7 +164,7 @@ impl Team {
     pub(crate) fn prepare(&self, id: ProcessorId, ready: &Sender<Ready>) -> Option<Prepared> {
         let Member { processor, sleeper, .. } = self.member(id);
         sleeper.register();
-        let stage = self.id.stage_number();
+        let stage = self.id.stage;
         if self.size() > 1 {
             // The others wait for this thread, again and again within a frame. A system that can't help is no reason to
             // warn.
@@ -289,7 +289,7 @@ impl Team {
             BackendError::DeviceLost { .. } => Health::Lost,
             _ => Health::Usable,
         };
-        Failure { error: FrameError::Stage { stage: self.id.stage_number(), source }, health }
+        Failure { error: FrameError::Stage { stage: self.id.stage, source }, health }
     }
 }
 

@@ -153,7 +153,7 @@ impl FrameRun<'_> {
                 Ok(Ok(())) => None,
                 Ok(Err(source)) => Some(team.failed(source)),
                 Err(panic) => {
-                    let error = FrameError::Panicked { stage: team.id.stage_number(), message: message(&*panic) };
+                    let error = FrameError::Panicked { stage: team.id.stage, message: message(&*panic) };
                     Some(Failure { error, health: Health::Lost })
                 }
             };

@@ -1,6 +1,7 @@
 //! Telling changed conditions from noise.
 
 use millstream_machine::CoreLoad;
+use millstream_schedule::StageId;
 
 use crate::Observation;
 
@@ -9,14 +10,16 @@ use crate::Observation;
 pub(crate) fn drift(before: &Observation, now: &Observation, limit: f64) -> Option<String> {
     let percent = |ratio: f64| format!("{:+.0} %", 100.0 * (ratio - 1.0));
     let is_changed = |ratio: f64| ratio > 1.0 + limit || ratio < 1.0 / (1.0 + limit);
-    for (stage, (earlier, later)) in before.replica_times.iter().zip(&now.replica_times).enumerate() {
+    let stages = StageId::all(now.replica_times.len()).zip(&now.replica_times);
+    for ((stage, later), earlier) in stages.zip(&before.replica_times) {
+        let replicas = later.len();
         for (replica, pair) in earlier.iter().zip(later).enumerate() {
             let (Some(earlier), Some(later)) = pair else { continue };
             let ratio = later.as_secs_f64() / earlier.as_secs_f64().max(1e-9);
             if is_changed(ratio) {
-                let what = match now.replica_times[stage].len() {
-                    1 => format!("stage {}", stage + 1),
-                    _ => format!("replica {} of stage {}", replica + 1, stage + 1),
+                let what = match replicas {
+                    1 => format!("stage {stage}"),
+                    _ => format!("replica {} of stage {stage}", replica + 1),
                 };
                 return Some(format!("the time of {what} changed by {}", percent(ratio)));
             }

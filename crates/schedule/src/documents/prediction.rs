@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::documents::searched_space::SearchedSpace;
 use crate::energy::Energy;
 use crate::evaluate::{Evaluation, StageEvaluation};
+use crate::stage_id::StageId;
 
 /// Numbers that a schedule should achieve, by the cost table that it was made from.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -61,10 +62,10 @@ impl Prediction {
         }
     }
 
-    /// The predicted time of a replica for a frame, in seconds; stages and the replicas of each are counted from 0.
-    /// `None` if there is no such replica.
-    pub fn replica(&self, stage: usize, replica: usize) -> Option<f64> {
-        self.replica_seconds.get(stage)?.get(replica).copied()
+    /// The predicted time of a replica for a frame, in seconds; the replicas of a stage are counted from 0. `None` if there is
+    /// no such replica.
+    pub fn replica(&self, stage: StageId, replica: usize) -> Option<f64> {
+        self.replica_seconds.get(stage.index())?.get(replica).copied()
     }
 
     /// This prediction with what frames cost in energy, where that is known.

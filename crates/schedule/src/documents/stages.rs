@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::ScheduleError;
 use crate::schedule::{Assignment, OperatorSplit, Replica, Schedule, Stage};
+use crate::stage_id::StageId;
 
 /// One stage: per replica, per processor, the operators by name.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -84,16 +85,15 @@ impl Schedule {
 /// The schedule of some stages of a file.
 pub(crate) fn from_stages(stages: &[StageDocument], graph: &Graph) -> Result<Schedule, ScheduleError> {
     let ids = graph.operator_ids().map(|id| (graph.operator(id).name.as_str(), id)).collect();
-    let read = |(index, stage): (usize, &StageDocument)| StageReader { ids: &ids, number: index + 1 }.stage(stage);
-    Ok(Schedule { stages: stages.iter().enumerate().map(read).collect::<Result<_, _>>()? })
+    let read = |(id, stage): (StageId, &StageDocument)| StageReader { ids: &ids, id }.stage(stage);
+    Ok(Schedule { stages: StageId::all(stages.len()).zip(stages).map(read).collect::<Result<_, _>>()? })
 }
 
 /// Reads one stage of a file.
 struct StageReader<'a> {
     /// The network's operators by their names.
     ids: &'a HashMap<&'a str, OperatorId>,
-    /// The stage's number, counted from 1.
-    number: usize,
+    id: StageId,
 }
 
 impl StageReader<'_> {
@@ -122,7 +122,7 @@ impl StageReader<'_> {
             _ => {
                 let operator = split.operators.first().cloned().unwrap_or_default();
                 let detail = "it names shares of channels and of rows; leave one of the two out".to_owned();
-                return Err(ScheduleError::Split { operator, stage: self.number, detail });
+                return Err(ScheduleError::Split { operator, stage: self.id, detail });
             }
         };
         Ok(OperatorSplit { operators, along, shares })
@@ -130,7 +130,7 @@ impl StageReader<'_> {
 
     fn operators(&self, names: &[String]) -> Result<Vec<OperatorId>, ScheduleError> {
         let find = |name: &String| {
-            let unknown = || ScheduleError::UnknownOperator { stage: self.number, operator: name.clone() };
+            let unknown = || ScheduleError::UnknownOperator { stage: self.id, operator: name.clone() };
             self.ids.get(name.as_str()).copied().ok_or_else(unknown)
         };
         names.iter().map(find).collect()

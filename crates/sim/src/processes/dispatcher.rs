@@ -1,12 +1,13 @@
 //! The process that gives frames to replicas: from their sources to the first stages, and from stage to stage.
 
 use millstream_cost::Nanoseconds;
+use millstream_schedule::StageId;
 
 use crate::processes::host_sender::HostSender;
 use crate::processes::operator_runner::OperatorRunner;
 use crate::state::board::BoardState;
 use crate::state::events::{CrossedFrame, Event, EventQueue, ReplicaStep};
-use crate::state::ids::{FrameId, ReplicaIndex, StageId, StreamId};
+use crate::state::ids::{FrameId, ReplicaIndex, StreamId};
 use crate::state::link_occupancy::LinkOccupancy;
 use crate::state::noise::Noise;
 use crate::state::replica::ServedFrame;

@@ -1,11 +1,12 @@
 //! The process that sends frames from host to host.
 
 use millstream_cost::{LaneId, Nanoseconds};
+use millstream_schedule::StageId;
 
 use crate::input::conditions::Unit;
 use crate::state::crossing::{CrossingState, SentFrame};
 use crate::state::events::{CrossedFrame, Event, EventQueue};
-use crate::state::ids::{StageId, StreamId};
+use crate::state::ids::StreamId;
 use crate::state::link_occupancy::LinkOccupancy;
 use crate::state::noise::Noise;
 use crate::state::streams::Streams;

@@ -2,6 +2,7 @@
 
 use millstream_board::host_of;
 use millstream_cost::{CostTable, Nanoseconds};
+use millstream_schedule::StageId;
 use millstream_schedule::execution::ProcessorId;
 
 use crate::input::conditions::Unit;
@@ -9,7 +10,7 @@ use crate::outcome::{PerProcessor, SpeedChange};
 use crate::replica_plan::ReplicaPlan;
 use crate::state::cluster::{ClusterState, Speed};
 use crate::state::events::{Event, ReplicaStep};
-use crate::state::ids::{BoardProcessorIndex, ClusterIndex, ReplicaIndex, StageId, StreamId};
+use crate::state::ids::{BoardProcessorIndex, ClusterIndex, ReplicaIndex, StreamId};
 use crate::state::numbered::{Consecutive, Numbered};
 use crate::state::processor::{ProcessorState, Progress};
 use crate::state::replica::ReplicaState;

@@ -4,9 +4,10 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use millstream_cost::Nanoseconds;
+use millstream_schedule::StageId;
 use millstream_schedule::execution::ProcessorId;
 
-use crate::state::ids::{DisturbanceId, FrameId, ReplicaIndex, StageId, StreamId};
+use crate::state::ids::{DisturbanceId, FrameId, ReplicaIndex, StreamId};
 
 /// Something that happens at a certain time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

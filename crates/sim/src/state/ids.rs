@@ -1,6 +1,8 @@
 //! What tells streams, stages, frames and the parts of the board apart. An id is a number that its doc says, an index a
 //! place in one of the lists of [`BoardState`](crate::state::board::BoardState), over all schedules of all streams.
 
+use millstream_schedule::StageId;
+
 use crate::state::numbered::Number;
 
 /// The type of a number that tells things of one kind apart, small enough for events.
@@ -26,11 +28,6 @@ macro_rules! number {
 number! {
     /// A stream of frames, counted from 0 in the order of the networks that are simulated.
     StreamId
-}
-
-number! {
-    /// A stage of the schedule that a stream has now, counted from 0.
-    StageId
 }
 
 number! {
@@ -60,12 +57,13 @@ number! {
     ClusterIndex
 }
 
-impl StageId {
-    /// The stage at which frames start.
-    pub(crate) const FIRST: Self = Self(0);
+/// A stage of the schedule that a stream has now.
+impl Number for StageId {
+    fn new(index: usize) -> Self {
+        Self::new(index)
+    }
 
-    /// The stage after this one, if there is one.
-    pub(crate) fn next(self) -> Self {
-        Self(self.0 + 1)
+    fn index(self) -> usize {
+        Self::index(self)
     }
 }

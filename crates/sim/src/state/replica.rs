@@ -3,11 +3,12 @@
 use std::rc::Rc;
 
 use millstream_cost::Nanoseconds;
+use millstream_schedule::StageId;
 use millstream_schedule::execution::{Execution, ProcessorId, TaskId};
 
 use crate::outcome::OperatorSpan;
 use crate::replica_plan::ReplicaPlan;
-use crate::state::ids::{BoardProcessorIndex, FrameId, StageId, StreamId};
+use crate::state::ids::{BoardProcessorIndex, FrameId, StreamId};
 use crate::state::numbered::{Consecutive, Number};
 
 /// A replica of a stream's stage, and the frame that it works on.
@@ -144,7 +145,7 @@ impl ReplicaState {
     /// What a processor did for a frame.
     pub(crate) fn span(&self, processor: ProcessorId, frame: FrameId, ended: EndedTask) -> OperatorSpan {
         OperatorSpan {
-            stage: self.stage.index(),
+            stage: self.stage,
             replica: self.number,
             processor: processor.index(),
             operator: self.plan.tasks[ended.task.index()].operator,

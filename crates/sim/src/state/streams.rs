@@ -3,12 +3,13 @@
 use std::collections::VecDeque;
 
 use millstream_cost::Nanoseconds;
+use millstream_schedule::StageId;
 
 use crate::input::simulated_network::SimulatedNetwork;
 use crate::outcome::OperatorSpan;
 use crate::state::board::StageReplicas;
 use crate::state::crossing::CrossingState;
-use crate::state::ids::{FrameId, ReplicaIndex, StageId, StreamId};
+use crate::state::ids::{FrameId, ReplicaIndex, StreamId};
 use crate::state::numbered::{Number, Numbered};
 
 /// All streams.

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use millstream::{Scheduled, Taken};
 use millstream_report::{Course, Drawing, GanttBar, course_drawing, gantt_drawing, processor_lane, processor_lanes};
-use millstream_schedule::Schedule;
+use millstream_schedule::{Schedule, StageId};
 
 use crate::html::drawn_frames;
 
@@ -60,13 +60,12 @@ impl Watched {
 /// What worked on a frame: single processors for the whole of it, those of teams step by step.
 fn bars(schedule: &Schedule, (frame, number): (&Taken, u64), begin: Instant) -> Vec<GanttBar> {
     let since = |moment: Instant| moment.saturating_duration_since(begin).as_secs_f64();
-    let bar = |place: (usize, usize, usize), start: Instant, end: Instant| {
+    let bar = |place: (StageId, usize, usize), start: Instant, end: Instant| {
         let lane = processor_lane(schedule, place)?;
         Some(GanttBar { lane, frame: number, start_seconds: since(start), end_seconds: since(end) })
     };
-    let is_team = |stage: usize, replica: usize| {
-        let replica = schedule.stages.get(stage).and_then(|stage| stage.replicas.get(replica));
-        replica.is_some_and(|replica| replica.assignments.len() > 1)
+    let is_team = |stage: StageId, replica: usize| {
+        schedule.replica(stage, replica).is_some_and(|replica| replica.assignments.len() > 1)
     };
     let spans = frame.result.spans.iter().filter(|span| !is_team(span.stage, span.replica));
     let spans = spans.filter_map(|span| bar((span.stage, span.replica, 0), span.start, span.end));
