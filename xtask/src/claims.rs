@@ -78,11 +78,10 @@ fn literals(source: &str) -> Vec<String> {
         } else if let Some(after) = ["'\"'", "'\\\"'"].iter().find_map(|quote| rest.strip_prefix(quote)) {
             rest = after;
         } else if let Some(after) = rest.strip_prefix('"') {
-            let (literal, after) = match before.ends_with('#') {
-                true => {
-                    after.split_once("\"#").map_or((after.to_owned(), ""), |(text, after)| (text.to_owned(), after))
-                }
-                false => literal(after),
+            let (literal, after) = if before.ends_with('#') {
+                after.split_once("\"#").map_or((after.to_owned(), ""), |(text, after)| (text.to_owned(), after))
+            } else {
+                literal(after)
             };
             found.push(literal);
             rest = after;

@@ -95,9 +95,10 @@ fn judge(crates: &[String], folder: &Path) -> Result<(), Failure> {
         all = Count { caught: all.caught + count.caught, missed: all.missed + count.missed };
     }
     println!("{} of {}; the others are in {}", all.caught, all.viable(), folder.join("missed.txt").display());
-    match all.is_enough() {
-        true => Ok(()),
-        false => Err(Failure(format!("tests notice fewer than {LEAST_PERCENT} % of the faults; write some that do"))),
+    if all.is_enough() {
+        Ok(())
+    } else {
+        Err(Failure(format!("tests notice fewer than {LEAST_PERCENT} % of the faults; write some that do")))
     }
 }
 

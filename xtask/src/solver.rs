@@ -63,9 +63,10 @@ pub(crate) fn from_source() -> Result<(), Failure> {
     let entries = fs::read_dir(&built).map_err(|error| Failure(format!("{}: {error}", built.display())))?;
     let is_static =
         |folder: PathBuf| ["lib", "lib64"].iter().any(|lib| folder.join("out").join(lib).join("libhighs.a").is_file());
-    match entries.filter_map(Result::ok).any(|entry| is_static(entry.path())) {
-        true => Ok(()),
-        false => Err(Failure(format!("the tests passed, but no HiGHS was compiled in {}", built.display()))),
+    if entries.filter_map(Result::ok).any(|entry| is_static(entry.path())) {
+        Ok(())
+    } else {
+        Err(Failure(format!("the tests passed, but no HiGHS was compiled in {}", built.display())))
     }
 }
 

@@ -227,9 +227,10 @@ impl Verb {
     fn lines(&self) -> String {
         let indent = " ".repeat(LONGEST_BESIDE_HELP + 3);
         let help = self.help.replace('\n', &format!("\n{indent}"));
-        match self.name.len() > LONGEST_BESIDE_HELP {
-            true => format!("  {}\n{indent}{help}\n", self.name),
-            false => format!("  {:LONGEST_BESIDE_HELP$} {help}\n", self.name),
+        if self.name.len() > LONGEST_BESIDE_HELP {
+            format!("  {}\n{indent}{help}\n", self.name)
+        } else {
+            format!("  {:LONGEST_BESIDE_HELP$} {help}\n", self.name)
         }
     }
 }

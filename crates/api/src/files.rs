@@ -22,9 +22,10 @@ pub fn read(path: &Path) -> Result<String, Error> {
     let read = || {
         let mut text = String::new();
         File::open(path)?.take(MOST_DOCUMENT_BYTES + 1).read_to_string(&mut text)?;
-        match text.len() as u64 > MOST_DOCUMENT_BYTES {
-            true => Err(io::Error::other(format!("it has more than {} MiB", MOST_DOCUMENT_BYTES >> 20))),
-            false => Ok(text),
+        if text.len() as u64 > MOST_DOCUMENT_BYTES {
+            Err(io::Error::other(format!("it has more than {} MiB", MOST_DOCUMENT_BYTES >> 20)))
+        } else {
+            Ok(text)
         }
     };
     let as_text = |error: io::Error| match error.kind() {
@@ -115,9 +116,10 @@ pub fn abandon_unfinished(limit: Duration) {
 
 /// Elsewhere a dash often stands for standard output, so it is not meant as the name of a file.
 fn not_a_dash(path: &Path) -> io::Result<()> {
-    match path.as_os_str() == "-" {
-        true => Err(io::Error::other("name /dev/stdout to write to standard output, or ./- for a file of that name")),
-        false => Ok(()),
+    if path.as_os_str() == "-" {
+        Err(io::Error::other("name /dev/stdout to write to standard output, or ./- for a file of that name"))
+    } else {
+        Ok(())
     }
 }
 

@@ -98,9 +98,10 @@ fn all_stand_beside_the_exact_search_and_say_why_they_can_not_serve() {
             }
             Err(Error::Algorithm { algorithm, reason }) => {
                 assert_eq!(*algorithm, row.algorithm);
-                let expected = match HYBRIDS.contains(algorithm) {
-                    true => "three processors or more, and there are only B4, s4",
-                    false => "board 'HiKey970' has no accelerator",
+                let expected = if HYBRIDS.contains(algorithm) {
+                    "three processors or more, and there are only B4, s4"
+                } else {
+                    "board 'HiKey970' has no accelerator"
                 };
                 assert!(reason.contains(expected), "{reason}");
             }

@@ -124,9 +124,10 @@ fn in_folder(folder: &Path) -> Option<PathBuf> {
 fn check_file(path: &Path) -> Result<(), OpenVinoError> {
     let not_loaded = |detail: String| OpenVinoError::NotLoaded { path: path.to_owned(), detail };
     let bytes = fs::read(path).map_err(|error| not_loaded(error.to_string()))?;
-    match bytes.windows(FUNCTION.len()).any(|window| window == FUNCTION) {
-        true => Ok(()),
-        false => Err(not_loaded("it has none of OpenVINO's functions".to_owned())),
+    if bytes.windows(FUNCTION.len()).any(|window| window == FUNCTION) {
+        Ok(())
+    } else {
+        Err(not_loaded("it has none of OpenVINO's functions".to_owned()))
     }
 }
 

@@ -9,10 +9,7 @@ use crate::native::{Place, Port};
 
 /// Who decides where a result goes.
 pub(crate) fn of(graph: &Graph, result: ValueId, port: &Port) -> Place {
-    match port.dimensions.is_some() && is_computed(graph, result) {
-        true => Place::Given,
-        false => Place::Own,
-    }
+    if port.dimensions.is_some() && is_computed(graph, result) { Place::Given } else { Place::Own }
 }
 
 /// Whether the value is made by an operator that always computes something: none that could turn out to change nothing,

@@ -35,9 +35,10 @@ pub(crate) fn renamed_convolutions(
 
     let is_same = renamed.len() == left.len()
         && renamed.iter().zip(&left).all(|(&(_, place), &(_, grouped))| (nodes[place].node_type == GROUPED) == grouped);
-    match is_same {
-        true => renamed.into_iter().zip(left).map(|((_, place), (id, _))| (place, id)).collect(),
-        false => HashMap::new(),
+    if is_same {
+        renamed.into_iter().zip(left).map(|((_, place), (id, _))| (place, id)).collect()
+    } else {
+        HashMap::new()
     }
 }
 

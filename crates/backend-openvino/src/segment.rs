@@ -96,9 +96,6 @@ impl PreparedSegment for OpenVinoSegment {
 
     fn run_into(&mut self, inputs: &[Tensor], output: &mut [u8]) -> Result<(), BackendError> {
         check_inputs(self.parts.inputs.iter(), inputs)?;
-        match self.infer_into(inputs, output)? {
-            true => Ok(()),
-            false => copy_output(&self.run(inputs)?, output),
-        }
+        if self.infer_into(inputs, output)? { Ok(()) } else { copy_output(&self.run(inputs)?, output) }
     }
 }

@@ -14,9 +14,10 @@ use crate::{Losable, Subject, models};
 /// A backend of cores can't lose them and has nothing to show; one of a device must say how it gets lost.
 pub(crate) fn check(subject: &Subject) -> Result<(), String> {
     let Some(open) = &subject.losable else {
-        return match subject.processor.is_accelerator() {
-            true => Err("a backend of an accelerator must say how it loses it (Subject::losing)".to_owned()),
-            false => Ok(()),
+        return if subject.processor.is_accelerator() {
+            Err("a backend of an accelerator must say how it loses it (Subject::losing)".to_owned())
+        } else {
+            Ok(())
         };
     };
     let model = models::small()?;

@@ -83,10 +83,7 @@ pub(crate) fn check_transfers(subject: &Subject) -> Result<(), String> {
         [None, None, None] => Ok(()),
         [Some(tiny), Some(small), Some(large)] => {
             let both = |times: &millstream_backend::TransferTimes| !times.upload.is_zero() && !times.download.is_zero();
-            match [tiny, small, large].into_iter().all(both) {
-                true => Ok(()),
-                false => Err("a transfer took no time".to_owned()),
-            }
+            if [tiny, small, large].into_iter().all(both) { Ok(()) } else { Err("a transfer took no time".to_owned()) }
         }
         _ => Err("whether there are transfers depends on their size".to_owned()),
     }

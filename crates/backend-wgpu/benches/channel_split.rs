@@ -125,9 +125,10 @@ impl Layer {
     /// Median seconds of some of the channels on one processor, transfers included.
     fn alone(&self, processor: &Processor, channels: usize, of: usize) -> Result<f64, BackendError> {
         let graph = self.model.graph();
-        let segment = match channels == of {
-            true => Segment::new(graph, vec![self.head]),
-            false => Segment::part(graph, vec![self.head], 0..channels),
+        let segment = if channels == of {
+            Segment::new(graph, vec![self.head])
+        } else {
+            Segment::part(graph, vec![self.head], 0..channels)
         };
         let _ = core().cores.first().map(|core| millstream_machine::pin_current_thread(*core));
         let mut prepared = self.backend.prepare(&segment, processor)?;
@@ -157,9 +158,12 @@ impl Layer {
         let predicted_wait = device(exact.accelerator) - cpu(exact.cpu);
         let measured_wait = device_seconds - cpu_seconds;
         let text = |split: Split| format!("{}+{}", split.accelerator, split.cpu);
-        let wait = |seconds: f64| match seconds > 0.0 {
-            true => format!("CPU {}", milliseconds(seconds)),
-            false => format!("accelerator {}", milliseconds(-seconds)),
+        let wait = |seconds: f64| {
+            if seconds > 0.0 {
+                format!("CPU {}", milliseconds(seconds))
+            } else {
+                format!("accelerator {}", milliseconds(-seconds))
+            }
         };
 
         Ok(Found {
@@ -184,12 +188,13 @@ impl Layer {
         let graph = self.model.graph();
         let assignment = |processor| Assignment { processor, operators: vec![self.head] };
         let channels = vec![split.accelerator as usize, split.cpu as usize];
-        let replica = match channels.contains(&0) {
-            true => Replica::single(if split.cpu == 0 { accelerator() } else { core() }, vec![self.head]),
-            false => Replica {
+        let replica = if channels.contains(&0) {
+            Replica::single(if split.cpu == 0 { accelerator() } else { core() }, vec![self.head])
+        } else {
+            Replica {
                 assignments: vec![assignment(accelerator()), assignment(core())],
                 splits: vec![OperatorSplit { operators: vec![self.head], along: Along::Channels, shares: channels }],
-            },
+            }
         };
         let schedule = Schedule { stages: vec![Stage { replicas: vec![replica] }] };
         let options = EngineOptions::default().with_steps_kept(true).with_frames_in_flight(1);

@@ -153,10 +153,7 @@ fn check_clusters<'a>(clusters: &'a [Cluster], labels: &mut HashSet<&'a String>)
         check_points(&cluster.operating_points).or_else(|(name, detail)| invalid(field(name), detail))?;
         check_thermal(cluster.thermal.as_ref()).or_else(|detail| invalid(field("thermal"), detail))?;
     }
-    match clusters.is_empty() {
-        true => invalid("clusters".into(), "is empty, a board needs a cluster"),
-        false => Ok(()),
-    }
+    if clusters.is_empty() { invalid("clusters".into(), "is empty, a board needs a cluster") } else { Ok(()) }
 }
 
 fn check_accelerators<'a>(accelerators: &'a [Accelerator], labels: &mut HashSet<&'a String>) -> Result<(), BoardError> {
@@ -265,9 +262,10 @@ fn check_points(points: &[OperatingPoint]) -> Result<(), (&'static str, String)>
     if points.windows(2).any(|pair| pair[0].hertz >= pair[1].hertz) {
         return Err(("operating_points.hertz", "must grow from each operating point to the next".into()));
     }
-    match points.iter().filter_map(|point| point.volts).all(is_positive) {
-        true => Ok(()),
-        false => Err(("operating_points.volts", "must be a positive number".into())),
+    if points.iter().filter_map(|point| point.volts).all(is_positive) {
+        Ok(())
+    } else {
+        Err(("operating_points.volts", "must be a positive number".into()))
     }
 }
 
@@ -277,16 +275,18 @@ fn check_thermal(thermal: Option<&Thermal>) -> Result<(), String> {
     if !is_positive(kelvin_per_watt) || !is_positive(time_constant_seconds) {
         return Err("must have a positive number of kelvin_per_watt and time_constant_seconds".into());
     }
-    match ambient_celsius < resume_celsius && resume_celsius < limit_celsius && limit_celsius.is_finite() {
-        true => Ok(()),
-        false => Err("must have ambient_celsius < resume_celsius < limit_celsius".into()),
+    if ambient_celsius < resume_celsius && resume_celsius < limit_celsius && limit_celsius.is_finite() {
+        Ok(())
+    } else {
+        Err("must have ambient_celsius < resume_celsius < limit_celsius".into())
     }
 }
 
 fn check_power(power: Option<&PowerCoefficients>) -> Result<(), String> {
     let values = power.map_or([0.0; 2], |power| [power.capacitance_farads, power.leakage_amperes]);
-    match values.iter().all(|value| value.is_finite() && *value >= 0.0) {
-        true => Ok(()),
-        false => Err("must consist of numbers from 0".into()),
+    if values.iter().all(|value| value.is_finite() && *value >= 0.0) {
+        Ok(())
+    } else {
+        Err("must consist of numbers from 0".into())
     }
 }

@@ -52,9 +52,10 @@ impl TryFrom<String> for ProviderName {
 
     fn try_from(name: String) -> Result<Self, BoardError> {
         let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte);
-        match (1..=MOST_NAME_BYTES).contains(&name.len()) && name.bytes().all(is_part) {
-            true => Ok(Self(name)),
-            false => Err(BoardError::ProviderName { name }),
+        if (1..=MOST_NAME_BYTES).contains(&name.len()) && name.bytes().all(is_part) {
+            Ok(Self(name))
+        } else {
+            Err(BoardError::ProviderName { name })
         }
     }
 }

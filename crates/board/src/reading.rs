@@ -121,10 +121,7 @@ mod tests {
         const NAME: &'static str = "note";
 
         fn validate(&self) -> Result<(), DocumentError> {
-            match self.lines.is_empty() {
-                true => Err(DocumentError::invalid::<Self>("lines", "is empty")),
-                false => Ok(()),
-            }
+            if self.lines.is_empty() { Err(DocumentError::invalid::<Self>("lines", "is empty")) } else { Ok(()) }
         }
     }
 

@@ -64,10 +64,7 @@ impl System {
                 BoardSource::Named(name) => board(&name)?,
                 BoardSource::Inline(document) => Board::try_from(*document)?,
             };
-            let board = match clusters.is_empty() {
-                true => whole,
-                false => part(whole, &clusters, index)?,
-            };
+            let board = if clusters.is_empty() { whole } else { part(whole, &clusters, index)? };
             let cores = u32::try_from(board.cores().count()).unwrap_or(u32::MAX);
             hosts.push(Host { id, board, first_core });
             first_core = first_core.saturating_add(cores);
@@ -189,9 +186,10 @@ fn part(mut board: Board, labels: &[String], index: usize) -> Result<Board, Boar
     board.clusters.retain(|cluster| labels.contains(&cluster.label));
     board.accelerators.retain(|accelerator| labels.contains(&accelerator.label));
     board.links.retain(|link| labels.contains(&link.from) && labels.contains(&link.to));
-    match board.clusters.is_empty() {
-        true => Err(BoardError::Invalid { field: field(), detail: "names no cluster; a host needs one".to_owned() }),
-        false => Ok(board),
+    if board.clusters.is_empty() {
+        Err(BoardError::Invalid { field: field(), detail: "names no cluster; a host needs one".to_owned() })
+    } else {
+        Ok(board)
     }
 }
 

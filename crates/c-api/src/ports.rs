@@ -52,9 +52,10 @@ pub(crate) fn frame(inputs: &[Port], tensors: Vec<(Option<String>, Tensor)>) -> 
 
 /// Fails unless a frame has as many tensors as the network has inputs.
 pub(crate) fn check_count(inputs: &[Port], count: usize) -> Result<(), Failure> {
-    match count == inputs.len() {
-        true => Ok(()),
-        false => Err(Failure::frame(format!("the frame has {count} tensors; {}", all(inputs)))),
+    if count == inputs.len() {
+        Ok(())
+    } else {
+        Err(Failure::frame(format!("the frame has {count} tensors; {}", all(inputs))))
     }
 }
 

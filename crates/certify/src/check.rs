@@ -30,9 +30,8 @@ pub fn check(
         format!("'{}' (digest {:.12}, sizes {:?}, batch {})", model.name, model.digest, model.dimensions, model.batch)
     })?;
     same("board", &certificate.board, &schedule.board, |board| format!("'{}' ({})", board.name, board.fingerprint))?;
-    same("choice of clocks", &certificate.clocks, &schedule.clocks, |clocks| match clocks.is_empty() {
-        true => "none".to_owned(),
-        false => format!("{clocks:?}"),
+    same("choice of clocks", &certificate.clocks, &schedule.clocks, |clocks| {
+        if clocks.is_empty() { "none".to_owned() } else { format!("{clocks:?}") }
     })?;
     same("configuration", &certificate.configuration, &schedule.configuration, String::clone)?;
     let predicted = schedule.predicted.period_seconds;
@@ -48,9 +47,10 @@ pub fn check(
     nanoseconds("the schedule's period [ns]", certificate.evaluated_period_nanoseconds, evaluated.period.0)?;
     let promised = &schedule.predicted;
     if !promised.is_measured {
-        match board.memory_bytes_per_second().is_some() || evaluated.shares_board_links() {
-            true => check_not_below(promised, &evaluated)?,
-            false => check_prediction(promised, &evaluated, resolved.energy(graph, &searched)?)?,
+        if board.memory_bytes_per_second().is_some() || evaluated.shares_board_links() {
+            check_not_below(promised, &evaluated)?
+        } else {
+            check_prediction(promised, &evaluated, resolved.energy(graph, &searched)?)?
         }
     }
     check_power(promised)?;
@@ -115,8 +115,5 @@ fn same<T: PartialEq>(
 
 /// Equal to the last digit: files keep all of them.
 fn number(what: &'static str, certified: f64, found: f64) -> Result<(), CertifyError> {
-    match certified.total_cmp(&found).is_eq() {
-        true => Ok(()),
-        false => Err(CertifyError::Number { what, certified, found }),
-    }
+    if certified.total_cmp(&found).is_eq() { Ok(()) } else { Err(CertifyError::Number { what, certified, found }) }
 }

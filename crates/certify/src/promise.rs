@@ -45,10 +45,7 @@ pub(crate) fn check_power(promised: &Prediction) -> Result<(), CertifyError> {
 /// links.
 pub(crate) fn check_not_below(promised: &Prediction, evaluated: &Evaluation) -> Result<(), CertifyError> {
     let (promised, found) = (promised.period_seconds, evaluated.least_period().seconds());
-    match promised >= found {
-        true => Ok(()),
-        false => Err(CertifyError::Promise { what: "its period [s]", promised, found }),
-    }
+    if promised >= found { Ok(()) } else { Err(CertifyError::Promise { what: "its period [s]", promised, found }) }
 }
 
 /// Whether what a schedule promises keeps to the limits that it was planned for.
@@ -62,10 +59,8 @@ pub(crate) fn check_constraints(schedule: &ScheduleDocument) -> Result<(), Certi
         watts: schedule.predicted.watts,
     };
     // What was measured is beside what was planned: only predictions had to keep the margin.
-    let constraints = match schedule.predicted.is_measured {
-        true => schedule.constraints,
-        false => schedule.constraints.with_margin_taken(),
-    };
+    let constraints =
+        if schedule.predicted.is_measured { schedule.constraints } else { schedule.constraints.with_margin_taken() };
     match constraints.missed(&promised).into_iter().next() {
         None => Ok(()),
         Some(missed) => Err(CertifyError::Constraint { missed }),
@@ -74,15 +69,9 @@ pub(crate) fn check_constraints(schedule: &ScheduleDocument) -> Result<(), Certi
 
 /// Equal to the last digit: files keep all of them.
 fn equal(what: &'static str, promised: f64, found: f64) -> Result<(), CertifyError> {
-    match promised.total_cmp(&found).is_eq() {
-        true => Ok(()),
-        false => Err(CertifyError::Promise { what, promised, found }),
-    }
+    if promised.total_cmp(&found).is_eq() { Ok(()) } else { Err(CertifyError::Promise { what, promised, found }) }
 }
 
 fn close(what: &'static str, promised: f64, found: f64, tolerance: f64) -> Result<(), CertifyError> {
-    match (promised - found).abs() <= tolerance {
-        true => Ok(()),
-        false => Err(CertifyError::Promise { what, promised, found }),
-    }
+    if (promised - found).abs() <= tolerance { Ok(()) } else { Err(CertifyError::Promise { what, promised, found }) }
 }

@@ -44,9 +44,10 @@ pub fn check_searched(
     if let Some(used) = reached.end() {
         return Err(wrong(format!("stages on {used:?} cores of the clusters may have a shorter period")));
     }
-    match reached.is_end_possible() {
-        true => Ok(()),
-        false => Err(wrong("nothing that is proven here keeps it from being longer".to_owned())),
+    if reached.is_end_possible() {
+        Ok(())
+    } else {
+        Err(wrong("nothing that is proven here keeps it from being longer".to_owned()))
     }
 }
 
@@ -251,9 +252,10 @@ impl TeamWay {
         for (subgraph, (window, parts)) in subgraphs.iter().zip(windows.iter().zip(&proof.subgraphs)) {
             let is_tiled = has_tiles && window.may_be_tiled;
             let priced_work = |parts: &[u64]| costs.priced_work(window.operators.iter(), parts) as f64;
-            let least = match is_tiled {
-                true => priced_work(&proof.tiles),
-                false => costs.path(&window.operators).max(priced_work(parts)),
+            let least = if is_tiled {
+                priced_work(&proof.tiles)
+            } else {
+                costs.path(&window.operators).max(priced_work(parts))
             };
             least_until
                 .push(least_until[least_until.len() - 1].saturating_add(rounded_down(least, window.operators.len())));

@@ -55,9 +55,10 @@ pub fn check_single_processors(
     }
 
     // Something on the board does reach it: nothing longer is the shortest.
-    match reached.is_end_possible() {
-        true => Ok(()),
-        false => wrong("no such pipeline has this period, all take longer".to_owned()),
+    if reached.is_end_possible() {
+        Ok(())
+    } else {
+        wrong("no such pipeline has this period, all take longer".to_owned())
     }
 }
 

@@ -69,9 +69,10 @@ fn labelled(line: &str) -> String {
     };
     // What a network is called is not what is said of it.
     let is_known = style != LABEL || label.starts_with(char::is_uppercase) && label.len() <= LONGEST_LABEL;
-    match is_label && is_known && rest.starts_with(' ') {
-        true => format!("{}{rest}", styled(&format!("{label}:"), style)),
-        false => line.to_owned(),
+    if is_label && is_known && rest.starts_with(' ') {
+        format!("{}{rest}", styled(&format!("{label}:"), style))
+    } else {
+        line.to_owned()
     }
 }
 

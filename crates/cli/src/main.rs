@@ -67,9 +67,8 @@ fn parse() -> Result<Arguments, clap::Error> {
 }
 
 fn negative_numbers_are_values(command: clap::Command) -> clap::Command {
-    let command = command.mut_args(|argument| match argument.get_action().takes_values() {
-        true => argument.allow_negative_numbers(true),
-        false => argument,
+    let command = command.mut_args(|argument| {
+        if argument.get_action().takes_values() { argument.allow_negative_numbers(true) } else { argument }
     });
     command.mut_subcommands(negative_numbers_are_values)
 }

@@ -51,10 +51,7 @@ pub(crate) fn facts(facts: &[Fact]) {
 /// Prints a fact, its label in the colour of what it means.
 pub(crate) fn fact(fact: &Fact) {
     let text = visible(fact);
-    write(&match colours::are_shown_by(&std::io::stdout()) {
-        true => colours::painted_fact(&text, fact.tone),
-        false => text,
-    });
+    write(&if colours::are_shown_by(&std::io::stdout()) { colours::painted_fact(&text, fact.tone) } else { text });
 }
 
 /// Prints sentences so that they fit the terminal.

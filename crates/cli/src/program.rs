@@ -24,9 +24,12 @@ fn as_run_by(command: &str, text: &str) -> String {
     let command = if command.is_empty() { "millstream" } else { command };
     let mut pieces = text.split(WRITTEN);
     let first = pieces.next().unwrap_or_default().to_owned();
-    pieces.fold(first, |typed, piece| match piece.starts_with(ONLY_THERE) {
-        true => format!("{typed}{WRITTEN}{piece}"),
-        false => format!("{typed}{command} {piece}"),
+    pieces.fold(first, |typed, piece| {
+        if piece.starts_with(ONLY_THERE) {
+            format!("{typed}{WRITTEN}{piece}")
+        } else {
+            format!("{typed}{command} {piece}")
+        }
     })
 }
 

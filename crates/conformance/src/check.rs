@@ -177,9 +177,10 @@ fn compare_ways(
     let is_quantised = graph.operators().iter().any(|operator| operator.op_type.contains("QuantizeLinear"));
     let same_bits = |way: &str, results: &[Tensor]| {
         let differs = results.iter().zip(&whole).any(|(result, whole)| result.bytes() != whole.bytes());
-        match is_quantised && differs {
-            true => Err(Failure::Wrong(format!("{way}: the results are not the same bits as those of the whole"))),
-            false => Ok(()),
+        if is_quantised && differs {
+            Err(Failure::Wrong(format!("{way}: the results are not the same bits as those of the whole")))
+        } else {
+            Ok(())
         }
     };
     check_shapes(graph, expected).map_err(|detail| wrong("shapes", detail))?;

@@ -122,9 +122,10 @@ fn tensor(described: ValueDescription, elements: &[u8]) -> Result<Tensor, Distri
         let strings: Vec<String> = serde_json::from_slice(elements).map_err(|error| encoding(error.to_string()))?;
         return if strings.len() == count { Ok(Tensor::from_strings(shape, strings)) } else { Err(misfit()) };
     };
-    match count.checked_mul(size) == Some(bytes) {
-        true => Ok(Tensor::from_bytes(data_type, Shape::from(shape), elements.to_vec())),
-        false => Err(misfit()),
+    if count.checked_mul(size) == Some(bytes) {
+        Ok(Tensor::from_bytes(data_type, Shape::from(shape), elements.to_vec()))
+    } else {
+        Err(misfit())
     }
 }
 

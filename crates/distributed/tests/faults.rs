@@ -21,9 +21,10 @@ fn seconds(seconds: f64) -> Duration {
 fn check(answers: &[(u64, Result<i64, String>)], frames: u64, may_fail: &[u64]) {
     assert_eq!(answers.iter().map(|answer| answer.0).collect::<Vec<_>>(), (0..frames).collect::<Vec<_>>());
     for (sequence, outcome) in answers {
-        match may_fail.contains(sequence) {
-            true => assert!(outcome.is_err(), "frame {sequence}: {outcome:?}"),
-            false => assert_eq!(outcome, &Ok(whole(*sequence as i64)), "frame {sequence}"),
+        if may_fail.contains(sequence) {
+            assert!(outcome.is_err(), "frame {sequence}: {outcome:?}")
+        } else {
+            assert_eq!(outcome, &Ok(whole(*sequence as i64)), "frame {sequence}")
         }
     }
 }

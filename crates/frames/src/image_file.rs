@@ -197,9 +197,12 @@ fn elements(
     let data_type = value.data_type.unwrap_or(DataType::F32);
     let scale = options.scale.unwrap_or(if data_type.is_float() { 1.0 / 255.0 } else { 1.0 });
     let area = layout.height * layout.width;
-    let place = |index: usize| match layout.channels_first {
-        true => (index % area * layout.channels + index / area, index / area),
-        false => (index, index % layout.channels),
+    let place = |index: usize| {
+        if layout.channels_first {
+            (index % area * layout.channels + index / area, index / area)
+        } else {
+            (index, index % layout.channels)
+        }
     };
     let number = |index: usize| {
         let (place, channel) = place(index);

@@ -285,9 +285,10 @@ fn kind(path: &Path) -> Option<Kind> {
 
 /// What is there, if it is a file: a device may never end.
 fn file_at(path: &Path, metadata: &std::fs::Metadata) -> Result<PathBuf, FramesError> {
-    match metadata.is_file() {
-        true => Ok(path.to_owned()),
-        false => Err(FramesError::format(path, "it is neither a file nor a folder of files")),
+    if metadata.is_file() {
+        Ok(path.to_owned())
+    } else {
+        Err(FramesError::format(path, "it is neither a file nor a folder of files"))
     }
 }
 

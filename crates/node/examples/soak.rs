@@ -69,10 +69,7 @@ impl Killer {
         }
         let host = HOSTS[self.random.random_range(0..HOSTS.len())];
         let Some(daemon) = running.daemon(host) else { return };
-        let victim = match self.ends_daemons && self.random.random_range(0..2) == 0 {
-            true => Some(daemon),
-            false => child_of(daemon),
-        };
+        let victim = if self.ends_daemons && self.random.random_range(0..2) == 0 { Some(daemon) } else { child_of(daemon) };
         let Some(victim) = victim else { return };
         if Command::new("kill").args(["-9", &victim.to_string()]).status().is_ok_and(|status| status.success()) {
             println!("ended {victim} of {host}{}", if victim == daemon { ", its daemon" } else { "" });

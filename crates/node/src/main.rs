@@ -149,10 +149,7 @@ fn run(command: &RunCommand) -> Result<ExitCode> {
     // A built-in system has no path.
     let system = if command.system.exists() { absolute(&command.system)? } else { command.system.clone() };
     let schedules = std::iter::once(&command.schedule).chain(&command.fallback);
-    let model = command.model.as_ref().map(|model| match model.starts_with("zoo:") {
-        true => Ok(model.clone()),
-        false => absolute(&PathBuf::from(model)).map(|path| path.display().to_string()),
-    });
+    let model = command.model.as_ref().map(|model| if model.starts_with("zoo:") { Ok(model.clone()) } else { absolute(&PathBuf::from(model)).map(|path| path.display().to_string()) });
 
     let deployment = Deployment {
         version: env!("CARGO_PKG_VERSION").to_owned(),

@@ -84,9 +84,10 @@ fn check_names(inputs: &[&ValueInfoProto], options: &ReadOptions) -> Result<(), 
 
     let is_unknown = |name: &&String| !names.contains(*name) && !places.contains(*name);
     let unknown: Vec<String> = options.dimensions.keys().filter(is_unknown).cloned().collect();
-    match unknown.is_empty() {
-        true => Ok(()),
-        false => Err(OnnxError::UnknownDimensions { unknown, open: names.into_iter().collect() }),
+    if unknown.is_empty() {
+        Ok(())
+    } else {
+        Err(OnnxError::UnknownDimensions { unknown, open: names.into_iter().collect() })
     }
 }
 

@@ -95,9 +95,10 @@ impl ExternalFiles {
         let folder = self.folder.as_deref().ok_or_else(no_folder)?;
         let relative = Path::new(location);
         let is_plain = |component| matches!(component, Component::Normal(_) | Component::CurDir);
-        match relative.components().all(is_plain) {
-            true => Ok(folder.join(relative)),
-            false => Err(format!("its data file '{location}' is outside the model's folder, which is not allowed")),
+        if relative.components().all(is_plain) {
+            Ok(folder.join(relative))
+        } else {
+            Err(format!("its data file '{location}' is outside the model's folder, which is not allowed"))
         }
     }
 }
@@ -136,10 +137,12 @@ impl ExternalFile {
     /// bytes than the file, all of it is read, and the ranges are parts of that.
     fn needed(&self, offset: u64, length: u64) -> u64 {
         let is_known = self.ranges.contains_key(&(offset, length)) || self.ranges.contains_key(&self.whole());
-        match is_known {
-            true => 0,
-            false if self.reads_all(length) => self.bytes,
-            false => length,
+        if is_known {
+            0
+        } else if self.reads_all(length) {
+            self.bytes
+        } else {
+            length
         }
     }
 
@@ -174,9 +177,6 @@ impl ExternalFile {
         data.try_reserve_exact(usize::try_from(length).map_err(io::Error::other)?)?;
         self.file.seek(SeekFrom::Start(offset))?;
         read_in_pieces(&mut self.file, length, &mut data)?;
-        match data.len() as u64 == length {
-            true => Ok(data.into()),
-            false => Err(io::ErrorKind::UnexpectedEof.into()),
-        }
+        if data.len() as u64 == length { Ok(data.into()) } else { Err(io::ErrorKind::UnexpectedEof.into()) }
     }
 }

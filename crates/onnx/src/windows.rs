@@ -83,17 +83,12 @@ pub(crate) fn sliding(node: &NodeProto, kernel: &[usize], before: &[usize], afte
     let along = |axis: usize| {
         let (span, stride) = (declared.span(axis)?, i64::try_from(declared.strides[axis]).ok()?);
         let (size, made) = (i64::try_from(before[axis]).ok()?, i64::try_from(after[axis]).ok()?);
-        let (begin, end) = match declared.is_same {
-            false => declared.pads[axis],
-            true => {
-                let missing = made.checked_sub(1)?.checked_mul(stride)?.checked_add(span)?.checked_sub(size)?.max(0);
-                let less = missing / 2;
-                if node.text("auto_pad") == Some("SAME_LOWER") {
-                    (missing - less, less)
-                } else {
-                    (less, missing - less)
-                }
-            }
+        let (begin, end) = if declared.is_same {
+            let missing = made.checked_sub(1)?.checked_mul(stride)?.checked_add(span)?.checked_sub(size)?.max(0);
+            let less = missing / 2;
+            if node.text("auto_pad") == Some("SAME_LOWER") { (missing - less, less) } else { (less, missing - less) }
+        } else {
+            declared.pads[axis]
         };
         let size = |places: i64| usize::try_from(places).ok();
         let window = millstream_graph::Window { span: size(span)?, stride: size(stride)?, padding: size(begin)? };

@@ -111,9 +111,12 @@ fn a_walk_through_as_long_as_the_papers_keeps_its_steps() {
     let problem = Problem::new(&graph, &Chain::of(&graph), &board, &table).unwrap();
     let steps = PipeIt::steps(&problem);
     let shown = |step: &PipeItStep| -> String {
-        let stages = step.stages.iter().map(|(class, layers)| match layers.is_empty() {
-            true => format!("{class}:-"),
-            false => format!("{class}:{}-{}", layers.start().index() + 1, layers.end().index()),
+        let stages = step.stages.iter().map(|(class, layers)| {
+            if layers.is_empty() {
+                format!("{class}:-")
+            } else {
+                format!("{class}:{}-{}", layers.start().index() + 1, layers.end().index())
+            }
         });
         stages.collect::<Vec<_>>().join(" ")
     };

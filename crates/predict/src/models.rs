@@ -206,9 +206,10 @@ impl CostModels {
             let has_same_cores = |other: &&ProcessorModel| other.processor.has_same_cores(&class);
             let Some(model) = model else {
                 // Where another engine has the cores, this one was left out.
-                match self.processors.iter().any(|other| has_same_cores(&other)) {
-                    true => continue,
-                    false => return Err(PredictError::MissingModel { class }),
+                if self.processors.iter().any(|other| has_same_cores(&other)) {
+                    continue;
+                } else {
+                    return Err(PredictError::MissingModel { class });
                 }
             };
 

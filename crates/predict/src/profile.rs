@@ -237,12 +237,11 @@ pub(crate) fn check_board(
 
 /// Whether a sample names operators that the network has.
 fn check_operators(named: &[usize], count: usize, field: String) -> Result<(), DocumentError> {
-    match !named.is_empty() && named.iter().all(|&operator| operator < count) {
-        true => Ok(()),
-        false => {
-            let detail = format!("must name operators below {count}, but is {named:?}");
-            Err(DocumentError::invalid::<Profile>(field, detail))
-        }
+    if !named.is_empty() && named.iter().all(|&operator| operator < count) {
+        Ok(())
+    } else {
+        let detail = format!("must name operators below {count}, but is {named:?}");
+        Err(DocumentError::invalid::<Profile>(field, detail))
     }
 }
 

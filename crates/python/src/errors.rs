@@ -30,9 +30,10 @@ pub(crate) fn of(error: &millstream_api::Error) -> PyErr {
 
 /// How an engine comes to be there, for which Python has a package.
 fn remedy(message: &str) -> &'static str {
-    match message.contains("'onnxruntime'") {
-        true => "; from Python it is enough to have its package: pip install --upgrade onnxruntime",
-        false => "",
+    if message.contains("'onnxruntime'") {
+        "; from Python it is enough to have its package: pip install --upgrade onnxruntime"
+    } else {
+        ""
     }
 }
 

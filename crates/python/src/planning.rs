@@ -117,10 +117,7 @@ pub(crate) fn scheduled(
     let document = document.map_err(|error| errors::of(&error))?;
     followed(py, observer, move |control| {
         let has_frames = wanted.frames.is_some();
-        let network = match wanted.model.is_some() || has_frames {
-            true => Some(wanted.open(document.as_ref())?),
-            false => None,
-        };
+        let network = if wanted.model.is_some() || has_frames { Some(wanted.open(document.as_ref())?) } else { None };
         request.scheduled(&machine, network, document, control)
     })
 }

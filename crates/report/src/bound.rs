@@ -48,12 +48,9 @@ pub fn bound_text(
         let is_below = above(seconds) < 0.0 && is_measured && is_of_single_processors(document);
         let measured = if is_below { format!("; {}", beneath(above(seconds), is_measured)) } else { String::new() };
         let stages = "contiguous stages, each on one processor or with replicas on one each";
-        match competes_for_memory {
-            true => {
+        if competes_for_memory {
                 format!("\nNo pipeline of {stages}, has one below {best} ms{by_costs}{clocks} even without memory contention{measured}.")
-            }
-            false => format!("\nThe shortest predicted period of {stages}, is {best} ms{clocks} (exact){measured}."),
-        }
+            } else { format!("\nThe shortest predicted period of {stages}, is {best} ms{clocks} (exact){measured}.") }
     });
     format!(
         "no schedule by these costs{clocks} has a period below {} ms; {gap_of_all}.{searched}{single}{}",

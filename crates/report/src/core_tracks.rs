@@ -39,8 +39,9 @@ impl CoreTracks {
 }
 
 fn places_of(processor: &Processor) -> Vec<(String, Option<CoreId>)> {
-    match processor.is_accelerator() {
-        true => vec![(processor.cluster.clone(), None)],
-        false => processor.cores.iter().map(|&core| (processor.cluster.clone(), Some(core))).collect(),
+    if processor.is_accelerator() {
+        vec![(processor.cluster.clone(), None)]
+    } else {
+        processor.cores.iter().map(|&core| (processor.cluster.clone(), Some(core))).collect()
     }
 }

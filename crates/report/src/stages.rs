@@ -40,19 +40,21 @@ pub struct MeasuredStage {
 pub fn stage_table(rows: &[StageRow]) -> Table {
     let is_measured = rows.iter().any(|row| row.measured.is_some());
     let mut columns = vec![("stage", Align::Right), ("processor", Align::Left), ("operators", Align::Left)];
-    match is_measured {
-        true => columns.extend([("frames", Align::Right), ("waited ms", Align::Right)]),
-        false => columns.push(("expected ms", Align::Right)),
+    if is_measured {
+        columns.extend([("frames", Align::Right), ("waited ms", Align::Right)])
+    } else {
+        columns.push(("expected ms", Align::Right))
     }
     let mut table = Table::new(columns);
     for row in rows {
         let mut cells = vec![row.stage.to_string(), row.processor.clone(), operators(row)];
-        match is_measured {
-            true => cells.extend([
+        if is_measured {
+            cells.extend([
                 measured(row, |stage| stage.frames.to_string()),
                 measured(row, |stage| milliseconds(stage.queue_wait_seconds)),
-            ]),
-            false => cells.push(milliseconds(row.expected_seconds)),
+            ])
+        } else {
+            cells.push(milliseconds(row.expected_seconds))
         }
         table.row(cells);
     }

@@ -229,10 +229,13 @@ impl ReplicaRestart {
         let incoming = self.worker.try_next();
         drop(awaited);
         match incoming {
-            Ok(Some(packet)) => match self.worker.answer(packet) {
-                true => AnswerOutcome::Frame,
-                false => AnswerOutcome::Closed,
-            },
+            Ok(Some(packet)) => {
+                if self.worker.answer(packet) {
+                    AnswerOutcome::Frame
+                } else {
+                    AnswerOutcome::Closed
+                }
+            }
             Ok(None) => AnswerOutcome::None,
             Err(Closed) => AnswerOutcome::Closed,
         }

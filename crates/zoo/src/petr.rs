@@ -39,9 +39,10 @@ pub(crate) fn bottleneck(layers: &mut Layers, input: &Map, filters: usize, strid
     let map = layers.conv(input, Conv::new(filters, 1).stride(stride));
     let map = layers.conv(&map, Conv::new(filters, 3));
     let map = layers.conv(&map, linear);
-    let shortcut = match input.channels == 4 * filters && stride == 1 {
-        true => input.clone(),
-        false => layers.conv(input, linear.stride(stride)),
+    let shortcut = if input.channels == 4 * filters && stride == 1 {
+        input.clone()
+    } else {
+        layers.conv(input, linear.stride(stride))
     };
     let sum = layers.add(&map, &shortcut);
     layers.relu(&sum)

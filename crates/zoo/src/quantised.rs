@@ -80,9 +80,10 @@ impl Layers {
         let limit = deviation * 3_f32.sqrt();
         let elements: Vec<f32> = (0..filters * per_filter).map(|_| self.uniform() * limit).collect();
         let largest = |values: &[f32]| values.iter().fold(f32::MIN_POSITIVE, |most: f32, value| most.max(value.abs()));
-        let scales: Vec<f32> = match is_per_filter {
-            true => elements.chunks(per_filter).map(|filter| largest(filter) / 127.0).collect(),
-            false => vec![largest(&elements) / 127.0],
+        let scales: Vec<f32> = if is_per_filter {
+            elements.chunks(per_filter).map(|filter| largest(filter) / 127.0).collect()
+        } else {
+            vec![largest(&elements) / 127.0]
         };
         let integer = |(index, value): (usize, &f32)| {
             let scale = scales[if is_per_filter { index / per_filter } else { 0 }];

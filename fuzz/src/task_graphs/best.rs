@@ -35,9 +35,10 @@ impl Search<'_> {
             return;
         }
         if placed == self.problem.len() {
-            let end = match counts {
-                true => self.ends.iter().copied().max().unwrap_or(0),
-                false => self.problem.makespan(&self.order).map_or(u64::MAX, |makespan| makespan.0),
+            let end = if counts {
+                self.ends.iter().copied().max().unwrap_or(0)
+            } else {
+                self.problem.makespan(&self.order).map_or(u64::MAX, |makespan| makespan.0)
             };
             self.best = self.best.min(end);
             return;

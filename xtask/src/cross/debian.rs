@@ -21,9 +21,10 @@ pub(crate) fn can_fetch_releases() -> Result<(), String> {
     if capture(Command::new("apt-get").arg("--version")).is_err() {
         return Err("apt of Debian or a system made from it is needed to fetch it".to_owned());
     }
-    match Path::new(KEYRING).is_file() {
-        true => Ok(()),
-        false => Err(format!("there is no {KEYRING} to check signatures with: apt install debian-archive-keyring")),
+    if Path::new(KEYRING).is_file() {
+        Ok(())
+    } else {
+        Err(format!("there is no {KEYRING} to check signatures with: apt install debian-archive-keyring"))
     }
 }
 

@@ -65,9 +65,10 @@ impl OldSystem {
         }
         let entered = Self { way_in, system, folder: folder.to_owned() };
         let told = entered.library()?;
-        match told.contains(library) {
-            true => Ok(entered),
-            false => Err(Failure(format!("the C library of {release} is not {library}:\n{told}"))),
+        if told.contains(library) {
+            Ok(entered)
+        } else {
+            Err(Failure(format!("the C library of {release} is not {library}:\n{told}")))
         }
     }
 

@@ -62,10 +62,7 @@ pub(super) fn check(target: Target, tarball: &Path, debian: Option<&Path>) -> Re
 
 /// What is measured: a network that is small enough for an emulated processor where there is one.
 fn network(target: Target, folder: &Path) -> Result<String, Failure> {
-    match target.is_own() {
-        true => Ok(NETWORK.to_owned()),
-        false => elsewhere::write_network(&folder.join("small.onnx")),
-    }
+    if target.is_own() { Ok(NETWORK.to_owned()) } else { elsewhere::write_network(&folder.join("small.onnx")) }
 }
 
 impl Emulators {
@@ -83,9 +80,10 @@ impl Emulators {
 fn check_board(target: Target, installed: &Installed, emulators: &Emulators) -> Result<(), Failure> {
     let told = installed.started_by(&emulators.all).succeed(&["board"])?;
     let is_board = || told.contains(RECORDED.1) && CLUSTERS.into_iter().eq(rows(&told).take(CLUSTERS.len()));
-    match target.is_own() || is_board() {
-        true => Ok(()),
-        false => Err(Failure(format!("the emulated board is no {} with clusters {CLUSTERS:?}:\n{told}", RECORDED.1))),
+    if target.is_own() || is_board() {
+        Ok(())
+    } else {
+        Err(Failure(format!("the emulated board is no {} with clusters {CLUSTERS:?}:\n{told}", RECORDED.1)))
     }
 }
 
@@ -114,9 +112,10 @@ fn check_built_in(installed: &Installed) -> Result<(), Failure> {
         return Err(Failure(format!("the schedule is for no {name} with all its clusters:\n{schedule}")));
     }
     let simulated = installed.succeed(&[&["simulate", "--schedule", "elsewhere.json"], &absent[..]].concat())?;
-    match simulated.contains("frames/s simulated") {
-        true => Ok(()),
-        false => Err(Failure(format!("`simulate` tells nothing of what it simulated:\n{simulated}"))),
+    if simulated.contains("frames/s simulated") {
+        Ok(())
+    } else {
+        Err(Failure(format!("`simulate` tells nothing of what it simulated:\n{simulated}")))
     }
 }
 
@@ -171,9 +170,10 @@ fn without_library(installed: &Installed) -> Result<(), Failure> {
     let package = fs::canonicalize(&installed.package).map_err(|error| failed(&installed.package, &error))?;
     let place = package.join("lib/libonnxruntime.so").display().to_string();
     let message = installed.fail(&["run", "--frames", "4"])?;
-    match message.contains(&place) && message.contains("ORT_DYLIB_PATH") {
-        true => Ok(()),
-        false => Err(Failure(format!("without a library, nothing names {place}:\n{message}"))),
+    if message.contains(&place) && message.contains("ORT_DYLIB_PATH") {
+        Ok(())
+    } else {
+        Err(Failure(format!("without a library, nothing names {place}:\n{message}")))
     }
 }
 

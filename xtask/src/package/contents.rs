@@ -69,14 +69,13 @@ pub(super) fn pkg_config(prefix: &str, more: &str) -> String {
 /// Manual pages and completions of shells, which the program writes itself; one that does not run here is stood in for
 /// by one that does.
 fn manual(target: Target, program: &Path, share: &Path) -> Result<(), Failure> {
-    let mut command = match target.is_own() {
-        true => Command::new(program),
-        false => {
-            let mut command = cargo();
-            command.args(["run", "--release", "--quiet", "--package", "millstream", "--"]);
-            command.envs(native::environment(native::prepare()?));
-            command
-        }
+    let mut command = if target.is_own() {
+        Command::new(program)
+    } else {
+        let mut command = cargo();
+        command.args(["run", "--release", "--quiet", "--package", "millstream", "--"]);
+        command.envs(native::environment(native::prepare()?));
+        command
     };
     // Set but empty, for cargo would set it anew: pages name the command as it is called where it is installed.
     capture(command.arg("manual").arg(share).env("MILLSTREAM_COMMAND", "")).map(drop)
@@ -86,9 +85,10 @@ fn manual(target: Target, program: &Path, share: &Path) -> Result<(), Failure> {
 pub(super) fn check(unpacked: &Path) -> Result<(), Failure> {
     let is_there = |path: &str| {
         let path = unpacked.join(path);
-        match path.is_dir() {
-            true => fs::read_dir(&path).is_ok_and(|mut entries| entries.next().is_some()),
-            false => fs::metadata(&path).is_ok_and(|file| file.len() > 0),
+        if path.is_dir() {
+            fs::read_dir(&path).is_ok_and(|mut entries| entries.next().is_some())
+        } else {
+            fs::metadata(&path).is_ok_and(|file| file.len() > 0)
         }
     };
     let library = format!("lib/{}", soname());

@@ -144,9 +144,10 @@ pub(super) fn home(folder: &Path) -> Result<PathBuf, Failure> {
 fn check_run_path(told: &str, folder: &str) -> Result<(), Failure> {
     let lines = told.lines().filter(|line| line.contains("(RUNPATH)") || line.contains("(RPATH)"));
     let mut paths = lines.filter_map(|line| line.split_once('[')?.1.strip_suffix(']')).flat_map(|list| list.split(':'));
-    match paths.any(|path| path == folder) {
-        true => Ok(()),
-        false => Err(Failure(format!("programs in C do not look for the library in {folder}:\n{told}"))),
+    if paths.any(|path| path == folder) {
+        Ok(())
+    } else {
+        Err(Failure(format!("programs in C do not look for the library in {folder}:\n{told}")))
     }
 }
 

@@ -53,9 +53,10 @@ pub(super) fn check(target: Target, unpacked: &Path) -> Result<(), Failure> {
 fn check_name(told: &str, wanted: &str) -> Result<(), Failure> {
     let names = told.lines().filter(|line| line.contains("(SONAME)"));
     let own = names.filter_map(|line| line.split_once('[')?.1.strip_suffix(']')).next().unwrap_or("nothing");
-    match own == wanted {
-        true => Ok(()),
-        false => Err(Failure(format!("the library for C calls itself {own}, and programs look for {wanted}"))),
+    if own == wanted {
+        Ok(())
+    } else {
+        Err(Failure(format!("the library for C calls itself {own}, and programs look for {wanted}")))
     }
 }
 

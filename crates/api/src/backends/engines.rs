@@ -42,9 +42,10 @@ pub(crate) fn reports(board: &Board) -> Vec<EngineReport> {
         }
         Ok((version, devices)) => {
             for device in devices {
-                let used_by = match device.starts_with("CPU:") {
-                    true => clusters(board, EngineName::OpenVino),
-                    false => accelerators(board, |name| name.is_some_and(|name| name.ends_with(&device))),
+                let used_by = if device.starts_with("CPU:") {
+                    clusters(board, EngineName::OpenVino)
+                } else {
+                    accelerators(board, |name| name.is_some_and(|name| name.ends_with(&device)))
                 };
                 reports.push(row("openvino", Ok(version.clone()), Some(device), used_by));
             }

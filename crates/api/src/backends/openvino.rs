@@ -88,9 +88,10 @@ pub(super) fn devices(known: &[Accelerator]) -> Result<Vec<Accelerator>, Error> 
     let all = library()?.devices().map_err(millstream_backend::BackendError::from)?;
     let (mut gpus, mut npus) = (0, 0);
     let accelerator = |device: &engine::Device| {
-        let (kind, letter, count) = match device.is_gpu() {
-            true => (AcceleratorKind::Gpu, "V", &mut gpus),
-            false => (AcceleratorKind::Npu, "N", &mut npus),
+        let (kind, letter, count) = if device.is_gpu() {
+            (AcceleratorKind::Gpu, "V", &mut gpus)
+        } else {
+            (AcceleratorKind::Npu, "N", &mut npus)
         };
         *count += 1;
         let label = if *count == 1 { letter.to_owned() } else { format!("{letter}{count}") };

@@ -62,9 +62,8 @@ impl Plans {
 fn sorted(team: &[ProcessorClass], prices: &millstream_pipeline::DualPrices) -> TeamProof {
     let mut places: Vec<usize> = (0..team.len()).collect();
     places.sort_by_key(|&place| team[place].to_string());
-    let parts = |parts: &Vec<u64>| match parts.is_empty() {
-        true => Vec::new(),
-        false => places.iter().map(|&place| parts[place]).collect(),
+    let parts = |parts: &Vec<u64>| {
+        if parts.is_empty() { Vec::new() } else { places.iter().map(|&place| parts[place]).collect() }
     };
     TeamProof {
         processors: places.iter().map(|&place| team[place].to_string()).collect(),

@@ -53,13 +53,12 @@ pub(crate) fn known_or_measured(
         return Ok((profile, backends));
     }
     let mut profile = Profile::new(board, provenance());
-    match add_network(&mut profile, network, board, &backends, budget, control)? {
-        true => {
-            report_disturbance(&profile, network, board, control);
-            machine.cache.store(&profile, network, board);
-            Ok((profile, backends))
-        }
-        false => Err(Error::Interrupted),
+    if add_network(&mut profile, network, board, &backends, budget, control)? {
+        report_disturbance(&profile, network, board, control);
+        machine.cache.store(&profile, network, board);
+        Ok((profile, backends))
+    } else {
+        Err(Error::Interrupted)
     }
 }
 

@@ -32,9 +32,10 @@ impl Network {
         if let Some(name) = options.dimensions.keys().find(|name| !is_known(name)) {
             return Err(Error::Unfit(format!("none of {} has an open dimension '{name}'", sources.join(", "))));
         }
-        match each.iter().any(|read| read.batch == options.batch) {
-            true => Ok(each),
-            false => Err(Error::Unfit(format!("none of {} can be a batch of {}", sources.join(", "), options.batch))),
+        if each.iter().any(|read| read.batch == options.batch) {
+            Ok(each)
+        } else {
+            Err(Error::Unfit(format!("none of {} can be a batch of {}", sources.join(", "), options.batch)))
         }
     }
 }

@@ -152,9 +152,10 @@ fn searched_plans(
     }
     energy_front_within_memory(problem, &aim.limits(), ENERGY_TOLERANCE).or_else(|error| {
         let is_of_limits = matches!(error, PipelineError::Constraint { .. } | PipelineError::Power { .. });
-        match is_tried || (is_of_limits && competes_for_memory) {
-            true => energy_front_within_memory(problem, &Constraints::default(), ENERGY_TOLERANCE),
-            false => Err(error),
+        if is_tried || (is_of_limits && competes_for_memory) {
+            energy_front_within_memory(problem, &Constraints::default(), ENERGY_TOLERANCE)
+        } else {
+            Err(error)
         }
     })
 }

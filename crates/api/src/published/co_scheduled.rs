@@ -16,12 +16,13 @@ pub(super) fn divide(instance: &Instance<'_>) -> Result<Found, Error> {
     let refused = |reason: String| Err(Error::Algorithm { algorithm: PublishedAlgorithm::CoScheduling, reason });
     if accelerators.is_empty() {
         let board = instance.board.name();
-        return refused(match instance.board.accelerators().is_empty() {
-            true => format!(
+        return refused(if instance.board.accelerators().is_empty() {
+            format!(
                 "divides convolutions between a CPU and an accelerator, and board '{board}' has no accelerator; add it to `accelerators` of \
                  the board file and fit its costs, or take another algorithm"
-            ),
-            false => "divides convolutions between a CPU and an accelerator: name one among the processors".to_owned(),
+            )
+        } else {
+            "divides convolutions between a CPU and an accelerator: name one among the processors".to_owned()
         });
     }
     if cpus.is_empty() {

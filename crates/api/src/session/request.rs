@@ -150,9 +150,10 @@ fn period(name: &str, hertz: f64) -> Result<Duration, Error> {
 }
 
 fn check_positive(name: &str, number: f64) -> Result<(), Error> {
-    match number.is_finite() && number > 0.0 {
-        true => Ok(()),
-        false => Err(Error::Unfit(format!("{name} must be a positive number"))),
+    if number.is_finite() && number > 0.0 {
+        Ok(())
+    } else {
+        Err(Error::Unfit(format!("{name} must be a positive number")))
     }
 }
 

@@ -23,10 +23,7 @@ impl Scheduled {
             period_seconds: Some(period).filter(|_| options.frame_rate_hertz.is_none() && simulation.frames.len() > 1),
             watts: joules.map(|joules| joules / period.max(1e-12)),
         });
-        let longest = match self.takes_turns {
-            true => simulation.worst_latency(),
-            false => simulation.worst_time_in_stages(),
-        };
+        let longest = if self.takes_turns { simulation.worst_latency() } else { simulation.worst_time_in_stages() };
         let deadline = || MissedConstraint::over(Constrained::Deadline, self.deadline_seconds?, longest.seconds());
         missed.extend(deadline());
         missed

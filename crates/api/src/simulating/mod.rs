@@ -189,10 +189,7 @@ fn in_system(disturbance: &Disturbance, tables: &[CostTable]) -> Disturbance {
 /// Whether the board has what is disturbed.
 fn check(kind: &DisturbanceKind, board: &Board, tables: &[CostTable]) -> Result<(), Error> {
     let hosts: Vec<&str> = tables.iter().flat_map(CostTable::hosts).collect();
-    let of_system = match hosts.is_empty() {
-        true => String::new(),
-        false => format!("; its hosts are {}", hosts.join(", ")),
-    };
+    let of_system = if hosts.is_empty() { String::new() } else { format!("; its hosts are {}", hosts.join(", ")) };
     if let (DisturbanceKind::Lost(Unit::Core(core)) | DisturbanceKind::Restored(Unit::Core(core)), false) =
         (kind, hosts.is_empty())
     {
@@ -216,8 +213,5 @@ fn check(kind: &DisturbanceKind, board: &Board, tables: &[CostTable]) -> Result<
         | DisturbanceKind::Restored(Unit::Host(_)) => return Ok(()),
     };
 
-    match is_known {
-        true => Ok(()),
-        false => Err(Error::Unfit(format!("board '{}' has no {what}{of_system}", board.name()))),
-    }
+    if is_known { Ok(()) } else { Err(Error::Unfit(format!("board '{}' has no {what}{of_system}", board.name()))) }
 }

@@ -139,9 +139,10 @@ fn simulated_if_it_waits(
     network: &Network,
     table: &CostTable,
 ) -> Result<Plan, Error> {
-    match schedule.evaluate(network.graph(), table)?.shares_board_links() {
-        true => simulated(plan, schedule, network, table, None, SteadyState::FRAMES),
-        false => Ok(plan.clone()),
+    if schedule.evaluate(network.graph(), table)?.shares_board_links() {
+        simulated(plan, schedule, network, table, None, SteadyState::FRAMES)
+    } else {
+        Ok(plan.clone())
     }
 }
 
@@ -183,9 +184,10 @@ fn rivals(hosts: &Hosts, problem: &SystemProblem, aim: &Aim, lost: &[HostPlace])
     }
     rivals.push(of("equal parts".to_owned(), &HostDivision::equal(problem, lost)));
     let name = "parts by memory".to_owned();
-    rivals.push(match all.iter().enumerate().filter(is_there).all(|(_, host)| host.board.memory_bytes().is_some()) {
-        true => of(name, &HostDivision::by_memory(problem, lost)),
-        false => SystemRival { name, plan: Err("the memory of some host is not known".to_owned()) },
+    rivals.push(if all.iter().enumerate().filter(is_there).all(|(_, host)| host.board.memory_bytes().is_some()) {
+        of(name, &HostDivision::by_memory(problem, lost))
+    } else {
+        SystemRival { name, plan: Err("the memory of some host is not known".to_owned()) }
     });
     rivals
 }

@@ -149,15 +149,18 @@ impl Request {
         let mut list = ov_profiling_info_list_t { profiling_infos: std::ptr::null_mut(), size: 0 };
         // SAFETY: the request exists and runs nothing; the call writes a list to where it is told.
         check(unsafe { ov_infer_request_get_profiling_info(self.handle.as_ptr(), &raw mut list) })?;
-        let nodes = match list.profiling_infos.is_null() {
-            true => &[],
+        let nodes = if list.profiling_infos.is_null() {
+            &[]
+        } else {
             // SAFETY: the call above wrote as many entries as it says, and they exist until the list is freed.
-            false => unsafe { std::slice::from_raw_parts(list.profiling_infos, list.size) },
+            unsafe { std::slice::from_raw_parts(list.profiling_infos, list.size) }
         };
-        let text = |text: *const std::ffi::c_char| match text.is_null() {
-            true => String::new(),
+        let text = |text: *const std::ffi::c_char| {
+            if text.is_null() {
+                return String::new();
+            }
             // SAFETY: the texts of the list end with a zero byte and exist until it is freed.
-            false => unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned(),
+            unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
         };
         let ran = nodes.iter().filter(|node| node.status == ov_profiling_info_t_Status::EXECUTED);
         let times = ran.map(|node| NodeTime {

@@ -113,10 +113,11 @@ pub(super) fn take_shape(status: ov_status_e, mut shape: ov_shape_t) -> Result<V
     }
     check(status)?;
     let rank = usize::try_from(shape.rank).unwrap_or(0);
-    let dimensions = match shape.dims.is_null() {
-        true => Vec::new(),
+    let dimensions = if shape.dims.is_null() {
+        Vec::new()
+    } else {
         // SAFETY: the library wrote as many dimensions as it says, and they exist until the shape is freed.
-        false => unsafe { std::slice::from_raw_parts(shape.dims, rank) }.to_vec(),
+        unsafe { std::slice::from_raw_parts(shape.dims, rank) }.to_vec()
     };
     // SAFETY: the library made the shape, and nobody else frees it.
     check(unsafe { ov_shape_free(&raw mut shape) })?;

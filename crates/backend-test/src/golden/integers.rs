@@ -77,9 +77,10 @@ fn quantised(op_type: &'static str) -> Golden {
     let value = draft.input(if is_map { u8s([1, 1, 1, 2], &[4, 7]) } else { u8s([1, 2], &[4, 7]) });
     let [step, zero] = scale(&mut draft, 1.0, 0);
     let floats = draft.builder.node("DequantizeLinear", &[&value, &step, &zero]);
-    let integers = match is_map {
-        true => draft.bytes_weight(DataType::I8, [1, 1, 1, 2], &[2, 4]),
-        false => draft.bytes_weight(DataType::I8, [2, 1], &[2, 4]),
+    let integers = if is_map {
+        draft.bytes_weight(DataType::I8, [1, 1, 1, 2], &[2, 4])
+    } else {
+        draft.bytes_weight(DataType::I8, [2, 1], &[2, 4])
     };
     let (half, none) = (draft.weight([], &[0.5]), draft.bytes_weight(DataType::I8, [], &[0]));
     let weights = draft.builder.node("DequantizeLinear", &[&integers, &half, &none]);

@@ -108,9 +108,10 @@ impl Plain {
             let is_cut = [channels.start, channels.end].iter().any(|end| !end.is_multiple_of(units.unit));
             !channels.is_empty() && channels.end <= units.channels && !is_cut
         });
-        match fits && graph.can_divide_together(segment.operators[0], &segment.operators[1..]) {
-            true => Ok(()),
-            false => Err(refused("no such part")),
+        if fits && graph.can_divide_together(segment.operators[0], &segment.operators[1..]) {
+            Ok(())
+        } else {
+            Err(refused("no such part"))
         }
     }
 

@@ -24,9 +24,10 @@ pub(super) fn place<T>(pointer: *mut T, name: &str) -> Result<*mut T, Failure> {
 }
 
 fn check_alignment<T>(pointer: *const T, name: &str) -> Result<(), Failure> {
-    match pointer.is_aligned() {
-        true => Ok(()),
-        false => Err(Failure::argument(format!("{name} is not aligned to {} bytes", align_of::<T>()))),
+    if pointer.is_aligned() {
+        Ok(())
+    } else {
+        Err(Failure::argument(format!("{name} is not aligned to {} bytes", align_of::<T>())))
     }
 }
 

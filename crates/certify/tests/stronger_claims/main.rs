@@ -42,10 +42,12 @@ impl Kind {
 
     fn of(schedule: &Schedule) -> Self {
         let replicas = || schedule.stages.iter().flat_map(|stage| &stage.replicas);
-        match replicas().all(|replica| replica.splits.is_empty()) {
-            false => Self::Tiles,
-            true if replicas().any(|replica| replica.assignments.len() > 1) => Self::Team,
-            true => Self::Single,
+        if replicas().any(|replica| !replica.splits.is_empty()) {
+            Self::Tiles
+        } else if replicas().any(|replica| replica.assignments.len() > 1) {
+            Self::Team
+        } else {
+            Self::Single
         }
     }
 }

@@ -79,9 +79,10 @@ impl Network {
             if channel == 0 {
                 return same_place(&inputs[0]);
             }
-            let sum: f32 = match mixes {
-                true => inputs[0][row * CHANNELS + 1..(row + 1) * CHANNELS].iter().sum(),
-                false => inputs.iter().map(same_place).sum(),
+            let sum: f32 = if mixes {
+                inputs[0][row * CHANNELS + 1..(row + 1) * CHANNELS].iter().sum()
+            } else {
+                inputs.iter().map(same_place).sum()
             };
             (sum + (id.index() + 3 * channel) as f32) % MODULUS
         };
@@ -109,9 +110,12 @@ fn build(rows: usize, random: &mut ChaCha8Rng) -> Result<Graph, GraphError> {
         let (op_type, kind, most) =
             if can_be_divided { ("MatMul", OperatorKind::FullyConnected, 1) } else { ("Sum", OperatorKind::Opaque, 2) };
         // Mostly the value before, so that networks are rather long than wide.
-        let pick = |random: &mut ChaCha8Rng| match random.random_bool(0.7) {
-            true => values[values.len() - 1],
-            false => values[random.random_range(0..values.len())],
+        let pick = |random: &mut ChaCha8Rng| {
+            if random.random_bool(0.7) {
+                values[values.len() - 1]
+            } else {
+                values[random.random_range(0..values.len())]
+            }
         };
         let reads: Vec<ValueId> = (0..random.random_range(1..=most)).map(|_| pick(random)).collect();
         unread.retain(|value| !reads.contains(value));

@@ -113,9 +113,10 @@ impl ScheduleCommand {
 
     /// How the certificate is checked.
     pub(crate) fn certify_command(&self, certificate: &Path) -> String {
-        let schedule = match self.output == Path::new("schedule.json") {
-            true => String::new(),
-            false => format!(" --schedule {}", quoted(&self.output)),
+        let schedule = if self.output == Path::new("schedule.json") {
+            String::new()
+        } else {
+            format!(" --schedule {}", quoted(&self.output))
         };
         let certificate = quoted(certificate);
         format!("check it with: cargo xtask certify --certificate {certificate}{schedule}{}", self.ground(true))

@@ -115,9 +115,10 @@ impl TuneCommand {
     /// Where schedules are tried.
     pub(crate) fn on(&self) -> TuneOn<'_> {
         let costs = super::cost_source(self.cost.as_deref(), self.profile.as_deref()).unwrap_or(CostSource::Cached);
-        match self.simulate {
-            true => TuneOn::Simulation { costs, slow_cores: &self.slow_cores, noise: self.noise / 100.0 },
-            false => TuneOn::ThisMachine,
+        if self.simulate {
+            TuneOn::Simulation { costs, slow_cores: &self.slow_cores, noise: self.noise / 100.0 }
+        } else {
+            TuneOn::ThisMachine
         }
     }
 }

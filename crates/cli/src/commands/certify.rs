@@ -56,17 +56,15 @@ fn promise(certificate: &Certificate) -> String {
         other => format!("{other} that"),
     };
     let period = milliseconds(certificate.predicted_period_seconds);
-    match certificate.is_measured {
-        true => {
-            format!("a period of {period} ms, {above}; it was measured in a trial, which this check can't repeat.")
-        }
-        false if milliseconds_of(certificate.evaluated_period_nanoseconds) == period => {
-            format!("a period of {period} ms, {above}; the schedule evaluates to it by these costs.")
-        }
-        false => format!(
-            "a period of {period} ms, {above}; the schedule evaluates to {} ms, and waits for memory or links beyond that in a simulation.",
-            milliseconds_of(certificate.evaluated_period_nanoseconds)
-        ),
+    let evaluated = milliseconds_of(certificate.evaluated_period_nanoseconds);
+    if certificate.is_measured {
+        format!("a period of {period} ms, {above}; it was measured in a trial, which this check can't repeat.")
+    } else if evaluated == period {
+        format!("a period of {period} ms, {above}; the schedule evaluates to it by these costs.")
+    } else {
+        format!(
+            "a period of {period} ms, {above}; the schedule evaluates to {evaluated} ms, and waits for memory or links beyond that in a simulation."
+        )
     }
 }
 
@@ -90,9 +88,10 @@ fn searched(certificate: &Certificate, promised: Option<&SearchedBound>, memory:
         return format!("not proven: that all that was searched takes {least} ms at least. Searched were {space}.");
     };
     let (least, teams) = (milliseconds_of(proof.period_nanoseconds), proof.dual_prices.len());
-    let outside = match certificate.evaluated_period_nanoseconds < proof.period_nanoseconds {
-        true => " This schedule is none of these.",
-        false => "",
+    let outside = if certificate.evaluated_period_nanoseconds < proof.period_nanoseconds {
+        " This schedule is none of these."
+    } else {
+        ""
     };
     format!(
         "all that was searched takes {least} ms at least{memory}: checked over {teams} teams. Searched were {space}.{outside}"

@@ -202,9 +202,10 @@ impl World {
 
             Happening::Computed { host, incarnation, tag, values } if self.incarnations[host] == incarnation => {
                 let Some(side) = &mut self.hosts[host] else { return };
-                let outcome = match self.faults.failing.contains(&tag.sequence) {
-                    true => Err("it does not fit".to_owned()),
-                    false => Ok(values),
+                let outcome = if self.faults.failing.contains(&tag.sequence) {
+                    Err("it does not fit".to_owned())
+                } else {
+                    Ok(values)
                 };
                 let actions = side.computed(tag, outcome);
                 self.of_host(host, actions);

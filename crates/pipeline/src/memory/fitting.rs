@@ -43,9 +43,10 @@ impl Problem {
         plans.extend(alone);
         plans.extend(LeastMemory::of(&unlimited, capacity).plans());
         let fitting: Vec<Plan> = plans.iter().filter(|plan| capacity.has_room_for(plan)).cloned().collect();
-        match fitting.is_empty() {
-            true => Err(capacity.exceeded_by(&plans)),
-            false => Ok(PlansWithinMemory { plans: fitting, is_whole: false }),
+        if fitting.is_empty() {
+            Err(capacity.exceeded_by(&plans))
+        } else {
+            Ok(PlansWithinMemory { plans: fitting, is_whole: false })
         }
     }
 }

@@ -93,10 +93,7 @@ impl<'a> Allocations<'a> {
         for equals in ways.chunk_by(|one, other| one.time == other.time) {
             changed.clear();
             for way in equals {
-                match self.problem.is_alone(way.id, &occupied) {
-                    true => self.add_alone(way),
-                    false => self.add(way, &mut changed),
-                }
+                if self.problem.is_alone(way.id, &occupied) { self.add_alone(way) } else { self.add(way, &mut changed) }
             }
             if equals.len() > 1 {
                 changed.sort_unstable();
@@ -189,9 +186,10 @@ impl<'a> Allocations<'a> {
     fn period(&self, replicas: &[WayId], StageBlocks { senders, blocks }: StageBlocks) -> Nanoseconds {
         let times: Vec<Nanoseconds> =
             replicas.iter().filter_map(|&way| self.problem.time(way, senders, blocks)).collect();
-        match self.problem.has_links() {
-            true => shared_period(&times, &self.problem.links(replicas, senders, blocks)),
-            false => replicated_period(&times),
+        if self.problem.has_links() {
+            shared_period(&times, &self.problem.links(replicas, senders, blocks))
+        } else {
+            replicated_period(&times)
         }
     }
 

@@ -46,13 +46,12 @@ impl WaysByCores {
             |&SizedWay { id, cores }: &SizedWay| Some(TimedWay { id, cores, time: problem.time(id, senders, blocks)? });
         let able: Vec<TimedWay> = self.ways.iter().filter_map(able).collect();
         let occupied = problem.occupied_links(senders, blocks);
-        let mut useful = match occupied.is_empty() {
-            true => self.quicker_than_smaller(able),
+        let mut useful = if occupied.is_empty() {
+            self.quicker_than_smaller(able)
+        } else {
             // A team that can't have replicas beside it displaces none.
-            false => {
-                let (alone, others) = able.into_iter().partition(|way| problem.is_alone(way.id, &occupied));
-                [self.quicker_than_smaller(others), self.quicker_than_smaller(alone)].concat()
-            }
+            let (alone, others) = able.into_iter().partition(|way| problem.is_alone(way.id, &occupied));
+            [self.quicker_than_smaller(others), self.quicker_than_smaller(alone)].concat()
         };
         useful.sort_unstable_by_key(|way| (way.time, way.id));
         useful

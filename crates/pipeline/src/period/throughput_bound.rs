@@ -192,10 +192,7 @@ impl Demands {
         let (mut low, mut high) = (0.0, 1.0);
         for _ in 0..STEPS {
             let (left, right) = (low + (high - low) / 3.0, high - (high - low) / 3.0);
-            match self.bound(&divided(left)) < self.bound(&divided(right)) {
-                true => low = left,
-                false => high = right,
-            }
+            if self.bound(&divided(left)) < self.bound(&divided(right)) { low = left } else { high = right }
         }
         let exchanged = divided((low + high) / 2.0);
         if self.bound(&exchanged) > self.bound(weights) { exchanged } else { weights.to_vec() }

@@ -33,9 +33,10 @@ impl Problem {
     /// What a stage occupies of the link to its cluster; zero for nothing.
     #[inline]
     pub(crate) fn link_time(&self, way: WayId, senders: Senders, blocks: BlockRange) -> Nanoseconds {
-        match way.index() < self.costs.times.classes() {
-            true => self.costs.times.link_time(way, senders, blocks),
-            false => Nanoseconds::ZERO,
+        if way.index() < self.costs.times.classes() {
+            self.costs.times.link_time(way, senders, blocks)
+        } else {
+            Nanoseconds::ZERO
         }
     }
 

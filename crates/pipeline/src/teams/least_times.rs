@@ -34,9 +34,8 @@ impl Windows {
         // prices.
         let tiled: Vec<&WindowOperator> = self.0.iter().filter(is_tiled).flat_map(|window| &window.operators).collect();
         let tile_prices = if tiled.is_empty() { Vec::new() } else { team.dual_prices(&tiled) };
-        let least = |window: &Window| match is_tiled(&window) {
-            true => team.least_tiled_time(window, &tile_prices),
-            false => team.least_time(window),
+        let least = |window: &Window| {
+            if is_tiled(&window) { team.least_tiled_time(window, &tile_prices) } else { team.least_time(window) }
         };
         LeastTimes { subgraphs: self.0.iter().map(least).collect(), tile_prices }
     }
@@ -48,9 +47,10 @@ impl TeamCosts<'_> {
         let operators: Vec<&WindowOperator> = window.operators.iter().collect();
         let (path, dual_prices) = (self.longest_path(&window.operators), self.dual_prices(&operators));
         let load = self.load(&operators, &dual_prices) as f64;
-        match load > path {
-            true => LeastTime { nanoseconds: rounded_down(load, window), dual_prices },
-            false => LeastTime { nanoseconds: rounded_down(path, window), dual_prices: Vec::new() },
+        if load > path {
+            LeastTime { nanoseconds: rounded_down(load, window), dual_prices }
+        } else {
+            LeastTime { nanoseconds: rounded_down(path, window), dual_prices: Vec::new() }
         }
     }
 

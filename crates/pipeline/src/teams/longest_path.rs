@@ -131,9 +131,10 @@ impl TeamCosts<'_> {
             let whole = (time * (1.0 - fixed) * least).max(1e-9);
             Some(PartLine { processor, place, start: apart + time * fixed, whole })
         };
-        match operator.divisions.is_empty() {
-            true => Vec::new(),
-            false => self.class_ids.iter().enumerate().filter_map(line).collect(),
+        if operator.divisions.is_empty() {
+            Vec::new()
+        } else {
+            self.class_ids.iter().enumerate().filter_map(line).collect()
         }
     }
 

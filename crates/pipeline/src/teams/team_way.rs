@@ -32,9 +32,12 @@ pub(crate) enum TeamTimeKind {
 
 impl TeamWay {
     pub(crate) fn time(&self, kind: TeamTimeKind, senders: Senders, blocks: BlockRange) -> Option<Nanoseconds> {
-        let scaled = |time: Nanoseconds| match self.factor == 1.0 {
-            true => Some(time),
-            false => possible(Nanoseconds((time.0 as f64 * self.factor).round() as u64)),
+        let scaled = |time: Nanoseconds| {
+            if self.factor == 1.0 {
+                Some(time)
+            } else {
+                possible(Nanoseconds((time.0 as f64 * self.factor).round() as u64))
+            }
         };
         match kind {
             TeamTimeKind::Least => self.team.lower_bound(senders, blocks),

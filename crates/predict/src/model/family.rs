@@ -84,9 +84,8 @@ impl FamilyModel {
         cache_bytes: Option<u64>,
     ) -> Option<Self> {
         let count = Some(observations.len()).filter(|&count| count > 0)?;
-        let names_of = |observation: &TimedOperators<'_>| match family.is_none_or(basis::differs_by_type) {
-            true => type_terms(observation.main),
-            false => Vec::new(),
+        let names_of = |observation: &TimedOperators<'_>| {
+            if family.is_none_or(basis::differs_by_type) { type_terms(observation.main) } else { Vec::new() }
         };
         let types: BTreeSet<String> = observations.iter().flat_map(|observation| names_of(observation)).collect();
         let column_of: BTreeMap<&str, usize> =

@@ -69,10 +69,7 @@ impl Phases {
         let mut reader = builder;
         let header = reader.headers().map_err(|error| unreadable(&error))?.clone();
         let columns = columns(&header)?;
-        let coherence = match columns.contains_key(COHERENCE[0]) {
-            true => Coherence::Software,
-            false => Coherence::Interconnect,
-        };
+        let coherence = if columns.contains_key(COHERENCE[0]) { Coherence::Software } else { Coherence::Interconnect };
         let mut samples = Vec::new();
         for record in reader.records() {
             let record = record.map_err(|error| unreadable(&error))?;

@@ -105,10 +105,7 @@ fn add_edges(items: &mut Vec<Item>, readers: &[Vec<usize>]) -> Vec<Vec<usize>> {
 }
 
 fn in_turn(layers: &mut [Vec<usize>], is_downwards: bool, mut change: impl FnMut(&mut Vec<usize>)) {
-    match is_downwards {
-        true => layers.iter_mut().for_each(&mut change),
-        false => layers.iter_mut().rev().for_each(&mut change),
-    }
+    if is_downwards { layers.iter_mut().for_each(&mut change) } else { layers.iter_mut().rev().for_each(&mut change) }
 }
 
 /// Orders a layer by where its neighbours in the layer before are; what has none there stays where it is.

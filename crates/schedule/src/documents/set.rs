@@ -81,9 +81,10 @@ impl ScheduleSetDocument {
             let mut names_here = Vec::new();
             let stages = network.schedule.stages.iter().flat_map(|stage| &stage.replicas);
             for processor in stages.flat_map(|replica| &replica.assignments).map(|assignment| &assignment.processor) {
-                let names = match processor.is_accelerator() {
-                    true => vec![processor.cluster.clone()],
-                    false => processor.cores.iter().map(|core| format!("core {core}")).collect(),
+                let names = if processor.is_accelerator() {
+                    vec![processor.cluster.clone()]
+                } else {
+                    processor.cores.iter().map(|core| format!("core {core}")).collect()
                 };
                 if let Some(unit) = names.iter().find(|unit| taken.contains(*unit)) {
                     let network = network.schedule.model.name.clone();

@@ -14,9 +14,8 @@ pub(crate) fn check(streams: &[SimulatedNetwork<'_>], conditions: &Conditions) -
     let wrong = |what: &str, value: f64, expected: &'static str| {
         Err(SimulationError::Condition { what: what.to_owned(), value, expected })
     };
-    let positive = |what: &str, value: f64| match value.is_finite() && value > 0.0 {
-        true => Ok(()),
-        false => wrong(what, value, "a number above 0"),
+    let positive = |what: &str, value: f64| {
+        if value.is_finite() && value > 0.0 { Ok(()) } else { wrong(what, value, "a number above 0") }
     };
 
     if !(conditions.noise.is_finite() && conditions.noise >= 0.0) {

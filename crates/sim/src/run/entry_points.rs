@@ -63,8 +63,5 @@ pub fn simulate_streams_until(
 ) -> Result<Vec<Simulation>, SimulationError> {
     check(streams, conditions)?;
     let mut event_loop = EventLoop::new(streams, conditions)?.with_temperatures()?;
-    match event_loop.run(is_cancelled) {
-        true => Ok(event_loop.outcomes()),
-        false => Err(SimulationError::Cancelled),
-    }
+    if event_loop.run(is_cancelled) { Ok(event_loop.outcomes()) } else { Err(SimulationError::Cancelled) }
 }

@@ -76,9 +76,8 @@ impl SharedBoard<'_> {
 
         let conditions = Conditions { keeps_all_busy: true, memory_bytes_per_second, ..Conditions::default() };
         let simulations = simulate_streams(&streams, &conditions)?;
-        let latency = |simulation: &Simulation| match sharing.takes_turns {
-            true => simulation.worst_latency(),
-            false => simulation.worst_time_in_stages(),
+        let latency = |simulation: &Simulation| {
+            if sharing.takes_turns { simulation.worst_latency() } else { simulation.worst_time_in_stages() }
         };
         let networks: Vec<BesideOthers> = all()
             .zip(&simulations)

@@ -86,13 +86,14 @@ fn disturbed(contenders: &[ContenderReport]) -> Option<String> {
         contenders.iter().filter(|contender| contender.disturbed_rounds > 0).collect();
     let first = concerned.first()?;
     let is_same = contenders.iter().all(|contender| contender.disturbed_rounds == first.disturbed_rounds);
-    Some(match is_same {
-        true => format!("{} of every contender", rounds(first)),
-        false => concerned
+    Some(if is_same {
+        format!("{} of every contender", rounds(first))
+    } else {
+        concerned
             .iter()
             .map(|contender| format!("{} of '{}'", rounds(contender), contender.name))
             .collect::<Vec<_>>()
-            .join(", "),
+            .join(", ")
     })
 }
 

@@ -189,9 +189,10 @@ version=$(\"$1\" --version) || give_up {NOT_STARTED}
             true => ssh.run_quickly(&remove)?,
             false => ssh.run(&remove, Input::Nothing, false)?,
         };
-        match ended.status.success() {
-            true => Ok(()),
-            false => bail!("cannot remove {folder} on {}: {}", ssh.host, ended.stderr.trim()),
+        if ended.status.success() {
+            Ok(())
+        } else {
+            bail!("cannot remove {folder} on {}: {}", ssh.host, ended.stderr.trim())
         }
     }
 }

@@ -44,9 +44,10 @@ pub(crate) fn run(command: &FitCommand) -> Result<()> {
     let svg = scatter(&profile)?;
     files::write(&command.output, &files::to_json(&models)?)?;
     files::write(&plot, &svg)?;
-    match command.json {
-        true => output::json(&models)?,
-        false => print(&models, added.as_deref()),
+    if command.json {
+        output::json(&models)?
+    } else {
+        print(&models, added.as_deref())
     }
 
     if command.compare {
@@ -251,9 +252,10 @@ fn fraction(value: f64) -> String {
 /// any.
 fn scatter(profile: &Profile) -> Result<String> {
     let points = predict_unseen(profile)?;
-    let title = match points.iter().all(|point| point.is_unseen) {
-        true => "Operators, predicted by models that do not know their network",
-        false => "Operators, predicted by models that were fitted to them: the profile has one network",
+    let title = if points.iter().all(|point| point.is_unseen) {
+        "Operators, predicted by models that do not know their network"
+    } else {
+        "Operators, predicted by models that were fitted to them: the profile has one network"
     };
 
     let mut series: BTreeMap<String, Vec<(f64, f64)>> = BTreeMap::new();

@@ -62,9 +62,10 @@ fn latency(run: &NetworkRun, takes_turns: bool) -> [Fact; 2] {
         "{} ms measured, {} expected{}",
         milliseconds(run.measured_latency_seconds),
         milliseconds(run.predicted_latency_seconds),
-        match takes_turns {
-            true => " where no other network uses the processors in between".to_owned(),
-            false => format!(": {}", than_expected(&latency_in_words(run))),
+        if takes_turns {
+            " where no other network uses the processors in between".to_owned()
+        } else {
+            format!(": {}", than_expected(&latency_in_words(run)))
         }
     );
     let latency = run.latency;

@@ -101,17 +101,12 @@ fn load(command: &RunCommand, machine: &Machine, control: &Control) -> Result<Lo
         let schedule = &command.scheduled.schedule;
         let is_missing = matches!(&error, Error::Io { action: "read", path, source }
             if path == schedule && source.kind() == ErrorKind::NotFound);
-        match is_missing {
-            true => {
-                let model = command
-                    .scheduled
-                    .model
-                    .model
-                    .as_ref()
-                    .map_or_else(String::new, |model| format!(" --model {model}"));
-                anyhow!("{error}; make a schedule with: cargo xtask schedule{model} --output {}", schedule.display())
-            }
-            false => error.into(),
+        if is_missing {
+            let model =
+                command.scheduled.model.model.as_ref().map_or_else(String::new, |model| format!(" --model {model}"));
+            anyhow!("{error}; make a schedule with: cargo xtask schedule{model} --output {}", schedule.display())
+        } else {
+            error.into()
         }
     })
 }

@@ -94,9 +94,10 @@ fn numbers(run: &NetworkRun, takes_turns: bool) -> Vec<Number> {
     }
     if run.frames > 0 {
         let (measured, predicted) = (run.measured_latency_seconds, run.predicted_latency_seconds);
-        let (words, tone) = match takes_turns {
-            true => (format!("{} expected alone", milliseconds(predicted)), Tone::Plain),
-            false => (than_expected(&latency_in_words(run)), tone(measured, predicted)),
+        let (words, tone) = if takes_turns {
+            (format!("{} expected alone", milliseconds(predicted)), Tone::Plain)
+        } else {
+            (than_expected(&latency_in_words(run)), tone(measured, predicted))
         };
         numbers.push(number("through the stages", format!("{} ms", milliseconds(measured)), words, tone));
 

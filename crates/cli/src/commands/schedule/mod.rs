@@ -134,9 +134,10 @@ fn plan_one(command: &ScheduleCommand, network: &Network, machine: &Machine) -> 
     if command.cost.is_some() && !command.clocks {
         warn_of_unpredictable(network);
     }
-    let planned = match command.clocks {
-        true => plan_with_clocks(machine, network, &aim, costs.unwrap_or(millstream::CostSource::Cached), &control()),
-        false => plan(machine, network, &aim, command.on(), &control()),
+    let planned = if command.clocks {
+        plan_with_clocks(machine, network, &aim, costs.unwrap_or(millstream::CostSource::Cached), &control())
+    } else {
+        plan(machine, network, &aim, command.on(), &control())
     };
     let Planned { plans, plan: chosen, document, clocked_front } = limits::explain_missed(planned, aim.margin)?;
     if let Some(path) = &command.certificate {

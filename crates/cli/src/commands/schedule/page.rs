@@ -65,9 +65,10 @@ impl PlanPage<'_> {
             number(
                 "frames per second",
                 rate(predicted.period_seconds),
-                match self.document.clocks.is_empty() {
-                    true => format!("at most {} by these costs", rate(best)),
-                    false => format!("at most {} by these costs at these clocks", rate(best)),
+                if self.document.clocks.is_empty() {
+                    format!("at most {} by these costs", rate(best))
+                } else {
+                    format!("at most {} by these costs at these clocks", rate(best))
                 },
             ),
             number("a frame every", format!("{} ms", milliseconds(predicted.period_seconds)), String::new()),

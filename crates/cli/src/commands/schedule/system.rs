@@ -64,9 +64,10 @@ pub(super) fn schedule(command: &ScheduleCommand, system: &Path) -> Result<()> {
     warn_of_unpredictable(&network);
     let planned = plan_system(&hosts, &network, &command.aim(), &command.without)?;
     files::write(&command.output, &files::to_json(&planned.document)?)?;
-    match command.json {
-        true => output::json(&report(&planned, command.objective))?,
-        false => print(&hosts, &network, &planned, command.objective),
+    if command.json {
+        output::json(&report(&planned, command.objective))?
+    } else {
+        print(&hosts, &network, &planned, command.objective)
     }
     if let Some(path) = &command.certificate {
         files::write(path, &files::to_json(&planned.certificate())?)?;
@@ -217,15 +218,16 @@ fn bound(planned: &SystemPlan) -> String {
     let (period, bound) = (planned.plan.period.seconds(), planned.bound.period.seconds());
     let above = 100.0 * (period / bound.max(1e-12) - 1.0);
     let shortest = milliseconds(planned.shortest().seconds());
-    let found = match planned.is_exact {
-        true => format!(
+    let found = if planned.is_exact {
+        format!(
             "The shortest period of contiguous stages, each on one processor of one host or replicas of it, where the stages of a host follow \
              each other, is {shortest} ms (exact)."
-        ),
-        false => format!(
+        )
+    } else {
+        format!(
             "{shortest} ms is the shortest period that was found; it is not proven, because memories have no room for what is faster, or \
              frames wait for links within a host, and not all other schedules were looked at."
-        ),
+        )
     };
     format!(
         "no schedule by these costs has a period below {} ms, even if links took no time; this schedule's is at most {above:.1} % above that.\n{found}",
