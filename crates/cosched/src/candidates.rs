@@ -5,7 +5,7 @@ use millstream_graph::{Along, Graph, OperatorId};
 use millstream_schedule::execution::{ProcessorId, Span, TaskId};
 use millstream_schedule::{Assignment, OperatorSplit, Replica, Task};
 
-use crate::exact_shares;
+use crate::shares::exact_shares;
 use crate::trial::Trial;
 
 /// Ways to divide an operator, by its own cost and with more or fewer of its followers.
@@ -38,13 +38,13 @@ pub(crate) fn candidates(
     let mut found = Vec::new();
     for length in lengths(replica, head, home, graph, is_free) {
         let operators: Vec<OperatorId> = std::iter::once(head).chain(followers[..length].iter().copied()).collect();
-        // When the processor at a position of the replica has made so many channels.
-        let cost = |position: usize, channels: usize| {
-            let class = classes[position]?;
+        // When a processor has made so many channels.
+        let cost = |processor: ProcessorId, channels: usize| {
+            let class = classes[processor.index()]?;
             let part = |&id: &OperatorId| table.part_time(class, id, channels, units.channels, id == head);
             let parts = operators.iter().map(part);
             let time: Option<Nanoseconds> = parts.sum();
-            Some((begins[position] + time?).0)
+            Some(begins[processor.index()] + time?)
         };
         let Some(shares) = exact_shares(units.channels, units.unit, replica.assignments.len(), cost) else { continue };
         if shares.made.iter().filter(|&&share| share > 0).count() < 2 {

@@ -2,7 +2,7 @@
 
 use millstream_cost::{CostTable, Nanoseconds};
 use millstream_graph::{ChannelUnits, Graph, OperatorId};
-use millstream_schedule::execution::Execution;
+use millstream_schedule::execution::{Execution, ProcessorId};
 use millstream_schedule::{OperatorSplit, Replica, ReplicaTasks};
 
 use crate::candidates::candidates;
@@ -75,10 +75,10 @@ impl Shifting {
     }
 }
 
-/// Channels that may be moved from one processor of a replica to another, both by their positions in it.
+/// A way for channels to move from one processor of a replica to another.
 struct Move {
-    from: usize,
-    to: usize,
+    from: ProcessorId,
+    to: ProcessorId,
 }
 
 /// What a replica's operators are divided by.
@@ -173,9 +173,9 @@ where
         let is_head = |split: &OperatorSplit| split.operators.first() == Some(&head);
         let Some(index) = trial.replica.splits.iter().position(is_head) else { return };
         let Some(ChannelUnits { channels, unit, .. }) = self.graph.channel_units(head) else { return };
-        // The positions of the processors that make some of it.
-        let takers: Vec<usize> = (0..trial.replica.assignments.len())
-            .filter(|&position| trial.replica.splits[index].shares[position] > 0)
+        // The processors that make some of it.
+        let takers: Vec<ProcessorId> = ProcessorId::all(trial.replica.assignments.len())
+            .filter(|processor| trial.replica.splits[index].shares[processor.index()] > 0)
             .collect();
 
         let mut step = (channels / unit / 4).max(1);
@@ -184,16 +184,18 @@ where
             let mut has_moved = false;
 
             for Move { from, to } in self.moves(trial, index, &takers) {
-                if trial.replica.splits[index].shares[from] <= moved {
+                let shares = &mut trial.replica.splits[index].shares;
+                if shares[from.index()] <= moved {
                     continue;
                 }
-                trial.replica.splits[index].shares[from] -= moved;
-                trial.replica.splits[index].shares[to] += moved;
+                shares[from.index()] -= moved;
+                shares[to.index()] += moved;
                 match self.executed_again(trial, index).filter(|found| *found < trial.time) {
                     Some(found) => (trial.time, has_moved) = (found, true),
                     None => {
-                        trial.replica.splits[index].shares[from] += moved;
-                        trial.replica.splits[index].shares[to] -= moved;
+                        let shares = &mut trial.replica.splits[index].shares;
+                        shares[from.index()] += moved;
+                        shares[to.index()] -= moved;
                     }
                 }
             }
@@ -209,24 +211,25 @@ where
         self.executed_again(trial, index);
     }
 
-    /// From where to where channels of a split may be moved, between the processors at these positions.
-    fn moves(&self, trial: &Trial<'_>, split: usize, takers: &[usize]) -> Vec<Move> {
+    /// From where to where channels of a split may be moved, between these processors.
+    fn moves(&self, trial: &Trial<'_>, split: usize, takers: &[ProcessorId]) -> Vec<Move> {
         let sources = match self.shifting {
             Shifting::All => takers.to_vec(),
             Shifting::WhereClose { .. } => {
-                let time = |&position: &usize| self.part_time(&trial.replica, split, position);
+                let time = |&processor: &ProcessorId| self.part_time(&trial.replica, split, processor);
                 takers.iter().copied().max_by_key(time).into_iter().collect()
             }
         };
-        let between = |from: usize| takers.iter().filter(move |&&to| to != from).map(move |&to| Move { from, to });
+        let between =
+            |from: ProcessorId| takers.iter().filter(move |&&to| to != from).map(move |&to| Move { from, to });
         sources.into_iter().flat_map(between).collect()
     }
 
-    /// What the part of a divided operator takes that the processor at a position of the replica makes.
-    fn part_time(&self, replica: &Replica, split: usize, position: usize) -> Option<Nanoseconds> {
+    /// What the part of a divided operator takes that a processor of the replica makes.
+    fn part_time(&self, replica: &Replica, split: usize, processor: ProcessorId) -> Option<Nanoseconds> {
         let split = &replica.splits[split];
-        let class = self.table.find(&replica.assignments[position].processor.class())?;
-        self.table.part_time(class, *split.operators.first()?, split.shares[position], split.total(), false)
+        let class = self.table.find(&replica.assignments[processor.index()].processor.class())?;
+        self.table.part_time(class, *split.operators.first()?, split.shares[processor.index()], split.total(), false)
     }
 
     /// When the replica is done once the shares of one split have changed.

@@ -1,15 +1,18 @@
 //! The best division of channels between any number of processors.
 
+use millstream_cost::Nanoseconds;
+use millstream_schedule::execution::ProcessorId;
+
 /// What each processor makes, and when the last part is there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Shares {
     /// Channels, or rows, that each processor makes.
     pub made: Vec<usize>,
-    /// The latest of the parts' times, in the unit of the costs.
-    pub latest: u64,
+    /// The latest of the parts' times.
+    pub latest: Nanoseconds,
 }
 
-/// The division of `channels` whose last part is done first. `cost(processor, n)` says when a processor has made `n`
+/// The division of `channels` among so many `processors` whose last part is done first. `cost(processor, n)` says when a processor has made `n`
 /// channels, all processors starting at once; `None` if it can't. Costs may be any functions; a processor that makes
 /// nothing counts for nothing. Divisions lie at multiples of `unit` channels. `None` if no division is possible.
 ///
@@ -20,16 +23,18 @@ pub fn exact_shares(
     channels: usize,
     unit: usize,
     processors: usize,
-    cost: impl Fn(usize, usize) -> Option<u64>,
+    cost: impl Fn(ProcessorId, usize) -> Option<Nanoseconds>,
 ) -> Option<Shares> {
     let unit = unit.max(1);
     let units = channels / unit;
     if units * unit != channels || processors == 0 {
         return None;
     }
-    let costs: Vec<Vec<Option<u64>>> = (0..processors)
+    let costs: Vec<Vec<Option<Nanoseconds>>> = ProcessorId::all(processors)
         .map(|processor| {
-            (0..=units).map(|count| if count == 0 { Some(0) } else { cost(processor, count * unit) }).collect()
+            (0..=units)
+                .map(|count| if count == 0 { Some(Nanoseconds::ZERO) } else { cost(processor, count * unit) })
+                .collect()
         })
         .collect();
     let found = if costs.iter().all(|row| is_monotonic(row)) { by_time(&costs) } else { by_count(&costs) };
@@ -37,28 +42,29 @@ pub fn exact_shares(
 }
 
 /// Whether more never takes less; what can't be made takes forever.
-fn is_monotonic(costs: &[Option<u64>]) -> bool {
-    costs.windows(2).all(|pair| pair[0].unwrap_or(u64::MAX) <= pair[1].unwrap_or(u64::MAX))
+fn is_monotonic(costs: &[Option<Nanoseconds>]) -> bool {
+    const FOREVER: Nanoseconds = Nanoseconds(u64::MAX);
+    costs.windows(2).all(|pair| pair[0].unwrap_or(FOREVER) <= pair[1].unwrap_or(FOREVER))
 }
 
 /// In units, for costs that never fall.
-fn by_time(costs: &[Vec<Option<u64>>]) -> Option<Shares> {
+fn by_time(costs: &[Vec<Option<Nanoseconds>>]) -> Option<Shares> {
     let units = costs.first()?.len() - 1;
-    let most = |row: &[Option<u64>], time: u64| {
+    let most = |row: &[Option<Nanoseconds>], time: Nanoseconds| {
         row.partition_point(|cost| cost.is_some_and(|cost| cost <= time)).saturating_sub(1)
     };
-    let is_enough = |time: u64| costs.iter().map(|row| most(row, time)).sum::<usize>() >= units;
+    let is_enough = |time: Nanoseconds| costs.iter().map(|row| most(row, time)).sum::<usize>() >= units;
     let longest = costs.iter().flatten().flatten().copied().max()?;
     if !is_enough(longest) {
         return None;
     }
-    let (mut short, mut long) = (0, longest);
+    let (mut short, mut long) = (Nanoseconds::ZERO, longest);
     while short < long {
-        let middle = short + (long - short) / 2;
-        if is_enough(middle) { long = middle } else { short = middle + 1 }
+        let middle = Nanoseconds(short.0 + (long.0 - short.0) / 2);
+        if is_enough(middle) { long = middle } else { short = middle + Nanoseconds(1) }
     }
     let mut left = units;
-    let take = |row: &Vec<Option<u64>>| {
+    let take = |row: &Vec<Option<Nanoseconds>>| {
         let share = most(row, long).min(left);
         left -= share;
         share
@@ -67,18 +73,18 @@ fn by_time(costs: &[Vec<Option<u64>>]) -> Option<Shares> {
 }
 
 /// In units, for any costs.
-fn by_count(costs: &[Vec<Option<u64>>]) -> Option<Shares> {
+fn by_count(costs: &[Vec<Option<Nanoseconds>>]) -> Option<Shares> {
     let processors = costs.len();
     let units = costs.first()?.len() - 1;
     // Latest part of the first processors if they make so many units, and what the last of them makes of these.
-    let mut best: Vec<Option<u64>> = vec![None; units + 1];
-    best[0] = Some(0);
+    let mut best: Vec<Option<Nanoseconds>> = vec![None; units + 1];
+    best[0] = Some(Nanoseconds::ZERO);
     let mut choices: Vec<Vec<usize>> = Vec::with_capacity(processors);
-    for (processor, row) in costs.iter().enumerate() {
+    for (place, row) in costs.iter().enumerate() {
         let mut next = vec![None; units + 1];
         let mut choice = vec![0; units + 1];
         // The last processor makes what is left: only the whole matters.
-        let totals = if processor + 1 == processors { units..=units } else { 0..=units };
+        let totals = if place + 1 == processors { units..=units } else { 0..=units };
         for total in totals {
             for (count, cost) in row.iter().enumerate().take(total + 1) {
                 if let (Some(cost), Some(rest)) = (cost, best[total - count]) {
@@ -138,13 +144,14 @@ mod tests {
 
     fn check(units: usize, unit: usize, costs: &[Vec<Option<u64>>]) -> Result<(), TestCaseError> {
         let channels = units * unit;
-        let found = exact_shares(channels, unit, costs.len(), |processor, count| costs[processor][count]);
-        prop_assert_eq!(found.as_ref().map(|shares| shares.latest), brute_force(channels, unit, costs));
+        let cost = |processor: ProcessorId, count: usize| costs[processor.index()][count].map(Nanoseconds);
+        let found = exact_shares(channels, unit, costs.len(), cost);
+        prop_assert_eq!(found.as_ref().map(|shares| shares.latest.0), brute_force(channels, unit, costs));
         if let Some(Shares { made: shares, latest }) = found {
             prop_assert_eq!(shares.iter().sum::<usize>(), channels);
             prop_assert!(shares.iter().all(|share| share % unit == 0));
             let parts = shares.iter().zip(costs).filter(|(share, _)| **share > 0);
-            prop_assert_eq!(parts.filter_map(|(&share, cost)| cost[share]).max(), Some(latest));
+            prop_assert_eq!(parts.filter_map(|(&share, cost)| cost[share]).max(), Some(latest.0));
         }
         Ok(())
     }
@@ -152,11 +159,11 @@ mod tests {
     #[test]
     fn waves_are_filled() {
         // 8 at once in 10 each, against 3 each: 16 + 7 = two full waves beside seven channels.
-        let cost = |processor: usize, count: usize| match processor {
-            0 => Some(10 * count.div_ceil(8) as u64),
-            _ => Some(3 * count as u64),
+        let cost = |processor: ProcessorId, count: usize| match processor.index() {
+            0 => Some(Nanoseconds(10 * count.div_ceil(8) as u64)),
+            _ => Some(Nanoseconds(3 * count as u64)),
         };
-        assert_eq!(exact_shares(22, 1, 2, cost), Some(Shares { made: vec![16, 6], latest: 20 }));
+        assert_eq!(exact_shares(22, 1, 2, cost), Some(Shares { made: vec![16, 6], latest: Nanoseconds(20) }));
         assert_eq!(exact_shares(22, 4, 2, cost), None, "22 channels do not come in fours");
     }
 }

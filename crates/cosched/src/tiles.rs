@@ -2,7 +2,10 @@
 
 use std::ops::Range;
 
-use crate::Shares;
+use millstream_cost::Nanoseconds;
+use millstream_schedule::execution::ProcessorId;
+
+use crate::shares::Shares;
 
 /// The division of `rows` into tiles whose last one is done first: the first processor makes the first rows, and so on;
 /// a processor may make none. `cost(processor, tile)` says when a processor has made a tile, all processors starting at
@@ -14,24 +17,25 @@ use crate::Shares;
 pub fn exact_tiles(
     rows: usize,
     processors: usize,
-    cost: impl Fn(usize, Range<usize>) -> Option<u64>,
+    cost: impl Fn(ProcessorId, Range<usize>) -> Option<Nanoseconds>,
 ) -> Option<Shares> {
-    let alone = (0..processors).filter_map(|processor| Some((cost(processor, 0..rows)?, processor)));
+    let alone = ProcessorId::all(processors).filter_map(|processor| Some((cost(processor, 0..rows)?, processor)));
     let mut best = match alone.min() {
         Some((latest, home)) => {
             let mut made = vec![0; processors];
-            made[home] = rows;
+            made[home.index()] = rows;
             Shares { made, latest }
         }
         // Perhaps several can do together what none can do alone.
-        None => within(rows, processors, u64::MAX, &cost)?,
+        None => within(rows, processors, Nanoseconds(u64::MAX), &cost)?,
     };
 
-    let mut too_short = 0;
-    while too_short + 1 < best.latest {
+    let mut too_short = Nanoseconds::ZERO;
+    while too_short.0 + 1 < best.latest.0 {
         // Once the best is close, it is most likely the least.
-        let is_close = best.latest - too_short <= (best.latest / 128).max(2);
-        let time = if is_close { best.latest - 1 } else { too_short + (best.latest - too_short) / 2 };
+        let between = best.latest.0 - too_short.0;
+        let is_close = between <= (best.latest.0 / 128).max(2);
+        let time = if is_close { best.latest - Nanoseconds(1) } else { too_short + Nanoseconds(between / 2) };
         match within(rows, processors, time, &cost) {
             Some(found) => best = found,
             None => too_short = time,
@@ -44,15 +48,15 @@ pub fn exact_tiles(
 fn within(
     rows: usize,
     processors: usize,
-    time: u64,
-    cost: &impl Fn(usize, Range<usize>) -> Option<u64>,
+    time: Nanoseconds,
+    cost: &impl Fn(ProcessorId, Range<usize>) -> Option<Nanoseconds>,
 ) -> Option<Shares> {
-    let mut shares = Shares { made: Vec::with_capacity(processors), latest: 0 };
+    let mut shares = Shares { made: Vec::with_capacity(processors), latest: Nanoseconds::ZERO };
     let mut start = 0;
-    for processor in 0..processors {
+    for processor in ProcessorId::all(processors) {
         let cost_until = |end: usize| cost(processor, start..end).filter(|&cost| cost <= time);
         // The furthest end is at `reached` or after it, and before `beyond`.
-        let (mut reached, mut beyond, mut latest) = (start, rows + 1, 0);
+        let (mut reached, mut beyond, mut latest) = (start, rows + 1, Nanoseconds::ZERO);
         while reached + 1 < beyond {
             let end = if beyond > rows && reached == start { rows } else { reached + (beyond - reached) / 2 };
             match cost_until(end) {
@@ -74,15 +78,17 @@ mod tests {
     /// A row takes 10 on the one and 30 on the other, and so does each of up to two rows around a tile.
     #[test]
     fn halos_count() {
-        let cost = |processor: usize, tile: Range<usize>| {
+        let cost = |processor: ProcessorId, tile: Range<usize>| {
             let made = (tile.end + 1).min(16) - tile.start.saturating_sub(1);
-            Some(made as u64 * if processor == 0 { 10 } else { 30 })
+            Some(Nanoseconds(made as u64 * if processor.index() == 0 { 10 } else { 30 }))
         };
         let found = exact_tiles(16, 2, cost);
         // 12 + 1 rows of 10, and 4 + 1 of 30; with 13 and 3 rows: 140 and 120.
-        assert_eq!(found, Some(Shares { made: vec![13, 3], latest: 140 }));
+        assert_eq!(found, Some(Shares { made: vec![13, 3], latest: Nanoseconds(140) }));
         assert_eq!(exact_tiles(16, 2, |_, _| None), None);
-        let only = |processor: usize, tile: Range<usize>| (processor == 1).then(|| tile.len() as u64);
-        assert_eq!(exact_tiles(4, 3, only), Some(Shares { made: vec![0, 4, 0], latest: 4 }));
+        let only = |processor: ProcessorId, tile: Range<usize>| {
+            (processor.index() == 1).then(|| Nanoseconds(tile.len() as u64))
+        };
+        assert_eq!(exact_tiles(4, 3, only), Some(Shares { made: vec![0, 4, 0], latest: Nanoseconds(4) }));
     }
 }

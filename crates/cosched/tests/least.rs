@@ -7,6 +7,7 @@ mod small;
 use millstream_cosched::{Shares, Split, exact_shares, exact_split, published_split};
 use millstream_cost::{Nanoseconds, PartCost};
 use millstream_schedule::Replica;
+use millstream_schedule::execution::ProcessorId;
 use proptest::prelude::*;
 use small::{Network, Step};
 
@@ -42,13 +43,14 @@ proptest! {
         if is_sorted {
             costs.iter_mut().for_each(|own| own.sort_by_key(|cost| cost.unwrap_or(u64::MAX)));
         }
-        let found = exact_shares(units * unit, unit, costs.len(), |processor, count| costs[processor][count]);
-        prop_assert_eq!(found.as_ref().map(|shares| shares.latest), least(units, unit, &costs));
+        let cost = |processor: ProcessorId, count: usize| costs[processor.index()][count].map(Nanoseconds);
+        let found = exact_shares(units * unit, unit, costs.len(), cost);
+        prop_assert_eq!(found.as_ref().map(|shares| shares.latest.0), least(units, unit, &costs));
         if let Some(Shares { made, latest }) = found {
             prop_assert_eq!(made.iter().sum::<usize>(), units * unit);
             prop_assert!(made.iter().all(|share| share % unit == 0), "{:?}", made);
             let parts = made.iter().zip(&costs).filter(|(share, _)| **share > 0);
-            prop_assert_eq!(parts.map(|(&share, cost)| cost[share]).max(), Some(Some(latest)));
+            prop_assert_eq!(parts.map(|(&share, cost)| cost[share]).max(), Some(Some(latest.0)));
         }
     }
 
@@ -76,12 +78,16 @@ fn published_splits_are_in_proportion_to_speeds() {
 
 #[test]
 fn a_division_needs_processors_and_whole_units() {
-    let cost = |_: usize, count: usize| Some(count as u64);
+    let cost = |_: ProcessorId, count: usize| Some(Nanoseconds(count as u64));
     assert_eq!(exact_shares(8, 2, 0, cost), None);
     assert_eq!(exact_shares(7, 2, 2, cost), None);
-    assert_eq!(exact_shares(8, 0, 2, cost).map(|shares| shares.latest), Some(4), "without a unit it is one");
+    assert_eq!(
+        exact_shares(8, 0, 2, cost).map(|shares| shares.latest),
+        Some(Nanoseconds(4)),
+        "without a unit it is one"
+    );
     // Neither can make more than three.
-    assert_eq!(exact_shares(8, 1, 2, |_, count| (count <= 3).then_some(1)), None);
+    assert_eq!(exact_shares(8, 1, 2, |_, count| (count <= 3).then_some(Nanoseconds(1))), None);
 }
 
 /// A convolution of 8 channels and an operator that needs all of them. The first core makes a channel in 100 ns and the

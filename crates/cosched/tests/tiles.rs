@@ -5,6 +5,8 @@
 use std::ops::Range;
 
 use millstream_cosched::exact_tiles;
+use millstream_cost::Nanoseconds;
+use millstream_schedule::execution::ProcessorId;
 use proptest::prelude::*;
 
 /// Every way to divide rows between processors in their order.
@@ -17,10 +19,10 @@ fn divisions(rows: usize, processors: usize) -> Vec<Vec<usize>> {
     (0..=rows).flat_map(rest).collect()
 }
 
-fn latest(shares: &[usize], cost: &impl Fn(usize, Range<usize>) -> Option<u64>) -> Option<u64> {
+fn latest(shares: &[usize], cost: &impl Fn(ProcessorId, Range<usize>) -> Option<Nanoseconds>) -> Option<Nanoseconds> {
     let mut start = 0;
-    let mut latest = 0;
-    for (processor, &share) in shares.iter().enumerate() {
+    let mut latest = Nanoseconds::ZERO;
+    for (processor, &share) in ProcessorId::all(shares.len()).zip(shares) {
         if share > 0 {
             latest = latest.max(cost(processor, start..start + share)?);
         }
@@ -39,10 +41,10 @@ proptest! {
         costs in prop::collection::vec((0_usize..12, prop::collection::vec(0_u64..30, 9), 0_u64..20), 1..=4),
         rows in 1_usize..10, halo in 0_usize..3,
     ) {
-        let cost = |processor: usize, tile: Range<usize>| {
-            let (most, of_rows, start) = &costs[processor];
+        let cost = |processor: ProcessorId, tile: Range<usize>| {
+            let (most, of_rows, start) = &costs[processor.index()];
             let made = tile.start.saturating_sub(halo)..(tile.end + halo).min(rows);
-            (tile.len() <= *most).then(|| start + of_rows[made].iter().sum::<u64>())
+            (tile.len() <= *most).then(|| Nanoseconds(start + of_rows[made].iter().sum::<u64>()))
         };
         let least = divisions(rows, costs.len()).iter().filter_map(|shares| latest(shares, &cost)).min();
         let found = exact_tiles(rows, costs.len(), cost);

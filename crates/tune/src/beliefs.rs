@@ -100,7 +100,7 @@ impl TimeModel for Beliefs {
             .collect();
         let counts: Vec<usize> = self.groups.iter().map(Vec::len).collect();
         let time = |group: usize, layers: Range<usize>| {
-            Nanoseconds::from_seconds(sums[group][layers.end] - sums[group][layers.start]).0
+            Nanoseconds::from_seconds(sums[group][layers.end] - sums[group][layers.start])
         };
         let (stages, period) = best_placement(self.space.layers(), &counts, time)
             .ok_or(TuneError::Empty { layers: self.space.layers(), places: self.space.places().len() })?;
@@ -111,7 +111,7 @@ impl TimeModel for Beliefs {
         });
         let places = places.collect();
         let layers = stages.iter().map(|stage| stage.layers.len()).collect();
-        Ok(Proposal::Gain(Configuration::assembled(layers, places), Nanoseconds(period).into()))
+        Ok(Proposal::Gain(Configuration::assembled(layers, places), period.into()))
     }
 
     /// The period that is expected.

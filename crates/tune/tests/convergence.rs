@@ -41,9 +41,9 @@ fn case(layers: usize, fast: usize, slow: usize, seed: u64) -> Case {
     });
     let places: Vec<_> = space.places().collect();
     let time = |kind: usize, range: std::ops::Range<usize>| {
-        range.map(|layer| truth.time(places[if kind == 0 { 0 } else { fast }], layer).0).sum()
+        range.map(|layer| truth.time(places[if kind == 0 { 0 } else { fast }], layer)).sum()
     };
-    let optimum = Nanoseconds(best_placement(layers, &[fast, slow], time).unwrap().1);
+    let optimum = best_placement(layers, &[fast, slow], time).unwrap().1;
     Case { space, truth, prior, optimum }
 }
 

@@ -45,8 +45,28 @@ pub(crate) struct ClusterClass {
     pub(crate) cores: usize,
 }
 
-/// What a cluster hands over to each cluster; `None` where that does not matter, `Some(None)` where no link is known.
-type LinkRow = Vec<Option<Option<LinkCost>>>;
+/// The links from clusters of one kind to each cluster.
+type LinkRow = Vec<KindLink>;
+
+/// The link from clusters of one kind to a cluster.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum KindLink {
+    /// Nothing goes there, so that any link will do.
+    Any,
+    /// This link, or none that is known.
+    Known(Option<LinkCost>),
+}
+
+impl KindLink {
+    fn agrees_with(self, other: Self) -> bool {
+        self == Self::Any || other == Self::Any || self == other
+    }
+
+    /// What both know.
+    fn or(self, other: Self) -> Self {
+        if self == Self::Any { other } else { self }
+    }
+}
 
 #[derive(Debug, Clone)]
 struct Member {
@@ -72,7 +92,8 @@ impl SenderKinds {
             let sender = clusters[from.index()];
             let link = |to: ClusterId| {
                 let link = table.link(sender.processor, clusters[to.index()].processor);
-                (from != to || sender.cores > 1 || link.is_some()).then_some(link)
+                let matters = from != to || sender.cores > 1 || link.is_some();
+                if matters { KindLink::Known(link) } else { KindLink::Any }
             };
             ClusterId::all(clusters.len()).map(link).collect()
         };
@@ -82,11 +103,9 @@ impl SenderKinds {
         let mut members: Vec<Vec<Member>> = Vec::new();
         for (from, cluster) in ClusterId::all(clusters.len()).zip(clusters) {
             let links = row(from);
-            let agrees = |kind: &LinkRow| {
-                kind.iter().zip(&links).all(|(known, link)| known.is_none() || link.is_none() || known == link)
-            };
+            let agrees = |kind: &LinkRow| kind.iter().zip(&links).all(|(known, &link)| known.agrees_with(link));
             let kind = kinds.iter().position(agrees).unwrap_or_else(|| {
-                kinds.push(vec![None; clusters.len()]);
+                kinds.push(vec![KindLink::Any; clusters.len()]);
                 members.push(Vec::new());
                 kinds.len() - 1
             });

@@ -15,14 +15,14 @@ use crate::{Constraints, Plan, Problem};
 
 /// Pipelines of so many first blocks, by the senders to the next stage and the cores they use.
 #[derive(Clone, Copy)]
-struct State {
+struct EnergyState {
     senders: Senders,
     used: Cores,
 }
 
 /// A pipeline of the first blocks, and how it was reached.
 #[derive(Clone, Copy)]
-struct Label {
+struct PipelineLabel {
     period: Nanoseconds,
     latency: Nanoseconds,
     power: StagePower,
@@ -36,7 +36,7 @@ struct Label {
 /// A label by its place among those of its state.
 #[derive(Clone, Copy)]
 struct LabelPlace {
-    state: State,
+    state: EnergyState,
     at: usize,
 }
 
@@ -137,7 +137,7 @@ impl<'a> EnergySearch<'a> {
     }
 
     /// The best that can come of a prefix.
-    fn outlook(&self, label: &Label, end: BlockId, left: Cores) -> Option<Outcome> {
+    fn outlook(&self, label: &PipelineLabel, end: BlockId, left: Cores) -> Option<Outcome> {
         let rest = self.remainders[end.index()][left.index()];
         if !rest.joules.is_finite() {
             return None;
@@ -152,7 +152,7 @@ impl<'a> EnergySearch<'a> {
         Some(Outcome { period, latency, joules })
     }
 
-    fn is_worth_it(&self, label: &Label, end: BlockId, left: Cores) -> bool {
+    fn is_worth_it(&self, label: &PipelineLabel, end: BlockId, left: Cores) -> bool {
         let outlook = self.outlook(label, end, left);
         outlook.is_some_and(|outlook| !self.known.iter().any(|known| outlook.is_no_better_than(known)))
     }
@@ -163,18 +163,20 @@ impl<'a> EnergySearch<'a> {
         let next_senders: Vec<Senders> =
             self.problem.counts().all().map(|cores| self.problem.senders_on(cores)).collect();
         // Per number of first blocks, by states.
-        let mut labels: Vec<Vec<Vec<Label>>> = vec![vec![Vec::new(); self.all_senders.len() * sizes]; blocks + 1];
-        let start = State { senders: Senders::NETWORK, used: Cores::NONE };
+        let mut labels: Vec<Vec<Vec<PipelineLabel>>> =
+            vec![vec![Vec::new(); self.all_senders.len() * sizes]; blocks + 1];
+        let start = EnergyState { senders: Senders::NETWORK, used: Cores::NONE };
         labels[0][self.place(start)].push(self.nothing(start));
 
         for end in (1..=blocks).map(BlockId::new) {
-            let mut extended: Vec<Vec<Label>> = vec![Vec::new(); self.all_senders.len() * sizes];
+            let mut extended: Vec<Vec<PipelineLabel>> = vec![Vec::new(); self.all_senders.len() * sizes];
             for start in (0..end.index()).map(BlockId::new) {
                 for &senders in &self.all_senders {
                     self.extend(&labels[start.index()], senders, BlockRange::new(start, end), |cores, label| {
                         let used = label.before.state.used + cores;
                         if self.is_worth_it(&label, end, self.problem.counts().most() - used) {
-                            extended[self.place(State { senders: next_senders[cores.index()], used })].push(label);
+                            extended[self.place(EnergyState { senders: next_senders[cores.index()], used })]
+                                .push(label);
                         }
                     });
                 }
@@ -186,19 +188,19 @@ impl<'a> EnergySearch<'a> {
         let states = self
             .all_senders
             .iter()
-            .flat_map(|&senders| self.problem.counts().all().map(move |used| State { senders, used }));
+            .flat_map(|&senders| self.problem.counts().all().map(move |used| EnergyState { senders, used }));
         let places = states
             .flat_map(|state| (0..labels[blocks][self.place(state)].len()).map(move |at| LabelPlace { state, at }));
         places.filter_map(|place| self.plan(&labels, place)).collect()
     }
 
-    fn place(&self, state: State) -> usize {
+    fn place(&self, state: EnergyState) -> usize {
         state.senders.index() * self.problem.counts().len() + state.used.index()
     }
 
     /// The label of a pipeline without stages.
-    fn nothing(&self, start: State) -> Label {
-        Label {
+    fn nothing(&self, start: EnergyState) -> PipelineLabel {
+        PipelineLabel {
             period: Nanoseconds::ZERO,
             latency: Nanoseconds::ZERO,
             power: StagePower::default(),
@@ -210,14 +212,20 @@ impl<'a> EnergySearch<'a> {
 
     /// Adds a stage of these blocks, which takes its frames from these senders, to all pipelines before it; `add` gets
     /// the stage's cores and the longer pipeline.
-    fn extend(&self, reached: &[Vec<Label>], senders: Senders, blocks: BlockRange, mut add: impl FnMut(Cores, Label)) {
+    fn extend(
+        &self,
+        reached: &[Vec<PipelineLabel>],
+        senders: Senders,
+        blocks: BlockRange,
+        mut add: impl FnMut(Cores, PipelineLabel),
+    ) {
         for (cores, compatible) in self.problem.counts().all().zip(&self.compatible) {
             let options = self.options.on(senders, blocks, cores);
             if options.is_empty() {
                 continue;
             }
             for &used in compatible {
-                let state = State { senders, used };
+                let state = EnergyState { senders, used };
                 for (at, before) in reached[self.place(state)].iter().enumerate() {
                     for option in options {
                         add(cores, before.with(option, blocks.start(), LabelPlace { state, at }));
@@ -228,13 +236,13 @@ impl<'a> EnergySearch<'a> {
     }
 
     /// Drops labels that another one beats, up to the tolerance.
-    fn prune(&self, labels: &mut Vec<Label>) {
+    fn prune(&self, labels: &mut Vec<PipelineLabel>) {
         let slack = 1.0 + self.tolerance;
         labels.sort_by(|one, other| {
-            let numbers = |label: &Label| (label.period, label.latency);
+            let numbers = |label: &PipelineLabel| (label.period, label.latency);
             numbers(one).cmp(&numbers(other)).then(one.power.dynamic_joules.total_cmp(&other.power.dynamic_joules))
         });
-        let mut kept: Vec<Label> = Vec::new();
+        let mut kept: Vec<PipelineLabel> = Vec::new();
         labels.retain(|label| {
             let is_beaten = kept.iter().rev().any(|other| {
                 other.latency.0 as f64 <= label.latency.0 as f64 * slack
@@ -249,7 +257,7 @@ impl<'a> EnergySearch<'a> {
     }
 
     /// The pipeline of all blocks that a label stands for.
-    fn plan(&self, labels: &[Vec<Vec<Label>>], mut place: LabelPlace) -> Option<Plan> {
+    fn plan(&self, labels: &[Vec<Vec<PipelineLabel>>], mut place: LabelPlace) -> Option<Plan> {
         let mut end = BlockId::new(self.problem.blocks());
         let mut stages: Vec<StageWays> = Vec::new();
         while end.index() > 0 {
@@ -264,7 +272,7 @@ impl<'a> EnergySearch<'a> {
     }
 }
 
-impl Label {
+impl PipelineLabel {
     fn with(&self, option: &StageOption, start: BlockId, before: LabelPlace) -> Self {
         Self {
             period: self.period.max(option.period),

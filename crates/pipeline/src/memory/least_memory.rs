@@ -1,7 +1,7 @@
 //! Pipelines that hold little of the memory that all processors share.
 
 use millstream_cost::Nanoseconds;
-use millstream_partition::BlockRange;
+use millstream_partition::{BlockId, BlockRange};
 
 use crate::board::cores::Cores;
 use crate::board::senders::Senders;
@@ -24,14 +24,14 @@ struct SmallStage {
     bytes: u64,
 }
 
-/// The stages so far, for some blocks that are done on some cores.
+/// The stages of the first blocks on some cores.
 #[derive(Debug, Clone, Copy)]
-struct Reached {
+struct HeldPrefix {
     bytes: u64,
     /// What the longest of them takes.
     longest: Nanoseconds,
     /// Where the last one begins.
-    start: usize,
+    start: BlockId,
     way: WayId,
 }
 
@@ -95,21 +95,21 @@ impl<'a> LeastMemory<'a> {
     fn within(&self, longest: Nanoseconds) -> Option<HeldPipeline> {
         let counts = self.problem.counts();
         let blocks = self.problem.blocks();
-        let mut least: Vec<Vec<Option<Reached>>> = vec![vec![None; counts.len()]; blocks + 1];
-        let begin = Reached { bytes: 0, longest: Nanoseconds::ZERO, start: 0, way: WayId::new(0) };
+        let mut least: Vec<Vec<Option<HeldPrefix>>> = vec![vec![None; counts.len()]; blocks + 1];
+        let begin = HeldPrefix { bytes: 0, longest: Nanoseconds::ZERO, start: BlockId::new(0), way: WayId::new(0) };
         least[0][Cores::NONE.index()] = Some(begin);
 
         for range in ranges(blocks) {
-            let (start, end) = (range.start().index(), range.end().index());
-            let (before, behind) = least.split_at_mut(end);
+            let start = range.start();
+            let (before, behind) = least.split_at_mut(range.end().index());
             for stage in self.stages[place(range)].iter().filter(|stage| stage.time <= longest) {
                 for used in counts.with_room_for(stage.cores) {
-                    let Some(reached) = before[start][used.index()] else { continue };
+                    let Some(reached) = before[start.index()][used.index()] else { continue };
                     let bytes = reached.bytes.saturating_add(stage.bytes);
                     let longest = reached.longest.max(stage.time);
                     let best = &mut behind[0][(used + stage.cores).index()];
                     if best.is_none_or(|best| (bytes, longest) < (best.bytes, best.longest)) {
-                        *best = Some(Reached { bytes, longest, start, way: stage.way });
+                        *best = Some(HeldPrefix { bytes, longest, start, way: stage.way });
                     }
                 }
             }
@@ -119,10 +119,10 @@ impl<'a> LeastMemory<'a> {
             .all()
             .filter_map(|used| least[blocks][used.index()].map(|reached| (reached.bytes, reached.longest, used)));
         let (bytes, _, mut used) = ends.min()?;
-        let (mut end, mut stages) = (blocks, Vec::new());
-        while end > 0 {
-            let Reached { start, way, .. } = least[end][used.index()]?;
-            stages.push(StageWays::single(BlockRange::from(start..end), way));
+        let (mut end, mut stages) = (BlockId::new(blocks), Vec::new());
+        while end.index() > 0 {
+            let HeldPrefix { start, way, .. } = least[end.index()][used.index()]?;
+            stages.push(StageWays::single(BlockRange::new(start, end), way));
             (end, used) = (start, used - self.problem.cores(way));
         }
         stages.reverse();

@@ -48,7 +48,7 @@ struct Together {
 
 /// A set of replicas, with all that may make another set better.
 #[derive(Clone)]
-struct Label {
+struct ReplicaLabel {
     latency: Nanoseconds,
     idle_watts: f64,
     /// Of all replicas, if the stage occupies no links; else those of each cluster, and then of all teams, which occupy
@@ -57,7 +57,7 @@ struct Label {
     replicas: Vec<WayId>,
 }
 
-impl Label {
+impl ReplicaLabel {
     fn is_no_better_than(&self, other: &Self) -> bool {
         let less =
             |(one, other): (&Together, &Together)| one.rate <= other.rate && one.dynamic_joules >= other.dynamic_joules;
@@ -110,13 +110,13 @@ impl<'a> EnergyAllocations<'a> {
     fn sets(&self, able: &[Way], occupied: &[ClusterId]) -> Vec<Vec<Vec<WayId>>> {
         let group_of_teams = self.problem.cluster_count();
         let groups = if occupied.is_empty() { 1 } else { group_of_teams + 1 };
-        let nothing = Label {
+        let nothing = ReplicaLabel {
             latency: Nanoseconds::ZERO,
             idle_watts: 0.0,
             together: vec![Together::default(); groups],
             replicas: Vec::new(),
         };
-        let mut labels: Vec<Vec<Label>> = vec![Vec::new(); self.problem.counts().len()];
+        let mut labels: Vec<Vec<ReplicaLabel>> = vec![Vec::new(); self.problem.counts().len()];
         labels[0].push(nothing);
 
         for way in able {
@@ -139,7 +139,7 @@ impl<'a> EnergyAllocations<'a> {
         }
 
         labels[0].clear();
-        let replicas = |labels: Vec<Label>| labels.into_iter().map(|label| label.replicas).collect();
+        let replicas = |labels: Vec<ReplicaLabel>| labels.into_iter().map(|label| label.replicas).collect();
         labels.into_iter().map(replicas).collect()
     }
 
@@ -171,7 +171,7 @@ impl<'a> EnergyAllocations<'a> {
     }
 }
 
-impl Label {
+impl ReplicaLabel {
     /// With one more replica, which takes no less for a frame than the others.
     fn with(&self, way: &Way, group: usize) -> Self {
         let rate = 1.0 / way.time.0 as f64;
@@ -186,7 +186,7 @@ impl Label {
 }
 
 /// Adds a label that no other beats, in place of those that it beats.
-fn insert_undominated_label(labels: &mut Vec<Label>, label: Label) {
+fn insert_undominated_label(labels: &mut Vec<ReplicaLabel>, label: ReplicaLabel) {
     if labels.iter().any(|better| label.is_no_better_than(better)) {
         return;
     }

@@ -45,7 +45,7 @@ struct SizedStage {
 
 /// What a pipeline of the first blocks has come to.
 #[derive(Debug, Clone, Copy)]
-struct State {
+struct PeriodState {
     /// The block after them.
     done: BlockId,
     /// The cores of all its stages.
@@ -147,7 +147,7 @@ impl<'a> PeriodSearch<'a> {
         let done = BlockId::new(self.problem.blocks());
         let at_the_end = |(senders, prefix): (Senders, PrefixId)| {
             let used = self.reached[prefix.index()].first()?;
-            Some(State { done, used, senders })
+            Some(PeriodState { done, used, senders })
         };
         let ends = self.prefixes.after(done).filter_map(at_the_end);
         let mut state = ends.min_by_key(|state| (state.used, state.senders))?;
@@ -156,7 +156,7 @@ impl<'a> PeriodSearch<'a> {
             let last = self.last_stage(state, period)?;
             shortest.period = shortest.period.max(last.period);
             let StageBlocks { blocks, senders } = last.stage;
-            state = State { done: blocks.start(), used: state.used - last.cores, senders };
+            state = PeriodState { done: blocks.start(), used: state.used - last.cores, senders };
             shortest.stages.push(last);
         }
         shortest.stages.reverse();
@@ -164,7 +164,7 @@ impl<'a> PeriodSearch<'a> {
     }
 
     /// The longest stage that pipelines may end with which keep to a period and lead to a state.
-    fn last_stage(&self, state: State, period: Nanoseconds) -> Option<SizedStage> {
+    fn last_stage(&self, state: PeriodState, period: Nanoseconds) -> Option<SizedStage> {
         for start in (0..state.done.index()).map(BlockId::new) {
             let may_send = |(senders, _): &(Senders, PrefixId)| start.index() > 0 || *senders == Senders::NETWORK;
             for (senders, prefix) in self.prefixes.after(start).filter(may_send) {

@@ -2,13 +2,40 @@
 
 use std::ops::Range;
 
+use millstream_cost::Nanoseconds;
+use millstream_partition::BlockId;
+
+use crate::board::cluster_id::ClusterId;
+use crate::board::cores::{CoreCounts, Cores};
+use crate::ways::prefixes::{PrefixId, PrefixTable, Prefixes};
+
+/// What can't run takes this long.
+const NEVER: Nanoseconds = Nanoseconds(u64::MAX);
+
 /// A stage of [`best_placement`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlacedStage {
     /// Its layers, counted from 0.
     pub layers: Range<usize>,
-    /// The kind of processor that it runs on.
+    /// The kind of processor that it runs on, by its place in the counts of all kinds.
     pub kind: usize,
+}
+
+/// The best of the first layers on processors that are counted by kind.
+#[derive(Clone, Copy)]
+struct Placed {
+    period: Nanoseconds,
+    /// Where the last stage begins, and what it runs on.
+    start: usize,
+    kind: usize,
+}
+
+/// One more processor of a kind.
+struct OneMore {
+    kind: usize,
+    one: Cores,
+    /// What leaves room for it.
+    beside: Vec<Cores>,
 }
 
 /// The chain of stages with the shortest period, where `counts[kind]` processors of each kind may own one stage each
@@ -18,60 +45,60 @@ pub struct PlacedStage {
 /// `O(layers^2 * kinds * product of (count + 1))`. `None` if there are no layers or no processors.
 ///
 /// ```
+/// use millstream_cost::Nanoseconds;
 /// use millstream_pipeline::{PlacedStage, best_placement};
 ///
 /// let work = [4, 1, 1, 2];
-/// let time = |kind: usize, layers: std::ops::Range<usize>| work[layers].iter().sum::<u64>() * [1, 2][kind];
+/// let time = |kind: usize, layers: std::ops::Range<usize>| {
+///     Nanoseconds(work[layers].iter().sum::<u64>() * [1, 2][kind])
+/// };
 /// let (stages, period) = best_placement(4, &[1, 2], time).ok_or("no processors")?;
 /// // The first layer on the fast processor, 1 + 1 and 2 on a slow one each.
 /// let stage = |layers, kind| PlacedStage { layers, kind };
 /// assert_eq!(stages, [stage(0..1, 0), stage(1..3, 1), stage(3..4, 1)]);
-/// assert_eq!(period, 4);
+/// assert_eq!(period, Nanoseconds(4));
 /// # Ok::<(), &str>(())
 /// ```
 pub fn best_placement(
     layers: usize,
     counts: &[usize],
-    time: impl Fn(usize, Range<usize>) -> u64,
-) -> Option<(Vec<PlacedStage>, u64)> {
-    let mut strides = Vec::with_capacity(counts.len());
-    let mut states = 1;
-    for count in counts {
-        strides.push(states);
-        states *= count + 1;
-    }
+    time: impl Fn(usize, Range<usize>) -> Nanoseconds,
+) -> Option<(Vec<PlacedStage>, Nanoseconds)> {
+    let all = CoreCounts::new(counts.to_vec());
+    let one_more = |kind: usize| {
+        let one = all.of_cluster(ClusterId::new(kind), 1);
+        OneMore { kind, one, beside: all.with_room_for(one) }
+    };
+    let kinds: Vec<OneMore> = (0..counts.len()).filter(|&kind| counts[kind] > 0).map(one_more).collect();
 
-    let used = |state: usize, kind: usize| state / strides[kind] % (counts[kind] + 1);
-    // Shortest period of the first layers with exactly so many processors, and the last stage that gives it.
-    let mut best = vec![u64::MAX; (layers + 1) * states];
-    let mut choice = vec![(0, 0); (layers + 1) * states];
-    best[0] = 0;
+    let prefixes = Prefixes::new(layers, 1);
+    let prefix = |done: usize| prefixes.first_after(BlockId::new(done));
+    let mut best: PrefixTable<Option<Placed>> = PrefixTable::filled(prefixes, all.len(), None);
+    best[(PrefixId::NONE, Cores::NONE)] = Some(Placed { period: Nanoseconds::ZERO, start: 0, kind: 0 });
     for end in 1..=layers {
         for start in 0..end {
-            for kind in 0..counts.len() {
-                let stage = time(kind, start..end);
-                for state in (0..states).filter(|&state| used(state, kind) < counts[kind]) {
-                    let before = best[start * states + state];
-                    let target = end * states + state + strides[kind];
-                    if before != u64::MAX && before.max(stage) < best[target] {
-                        best[target] = before.max(stage);
-                        choice[target] = (start, kind);
+            for OneMore { kind, one, beside } in &kinds {
+                let stage = time(*kind, start..end);
+                for &used in beside {
+                    let Some(before) = best[(prefix(start), used)] else { continue };
+                    let period = before.period.max(stage);
+                    let known = &mut best[(prefix(end), used + *one)];
+                    if period < known.map_or(NEVER, |known| known.period) {
+                        *known = Some(Placed { period, start, kind: *kind });
                     }
                 }
             }
         }
     }
 
-    let last = &best[layers * states..];
-    let mut state =
-        (0..states).min_by_key(|&state| last[state]).filter(|&state| layers > 0 && last[state] != u64::MAX)?;
-    let period = last[state];
+    let whole = |used: Cores| best[(prefix(layers), used)].map(|placed| (placed.period, used));
+    let (period, mut used) = all.all().filter_map(whole).min().filter(|_| layers > 0)?;
     let mut end = layers;
     let mut stages = Vec::new();
     while end > 0 {
-        let (start, kind) = choice[end * states + state];
+        let Placed { start, kind, .. } = best[(prefix(end), used)]?;
         stages.push(PlacedStage { layers: start..end, kind });
-        state -= strides[kind];
+        used = used - all.of_cluster(ClusterId::new(kind), 1);
         end = start;
     }
     stages.reverse();

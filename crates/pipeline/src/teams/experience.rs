@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use millstream_cost::Nanoseconds;
 use millstream_partition::SubgraphId;
 
 use crate::teams::effort::Effort;
@@ -38,11 +39,11 @@ impl Experience {
         subgraph.index() * (MANY + 1) + processor_count.min(MANY)
     }
 
-    /// Adds what evaluating a team showed: a found time and the bound on it, in nanoseconds.
-    pub(crate) fn add(&self, subgraph: SubgraphId, processor_count: usize, bound: u64, found: u64) {
+    /// Adds what evaluating a team showed: a found time and the bound on it.
+    pub(crate) fn add(&self, subgraph: SubgraphId, processor_count: usize, bound: Nanoseconds, found: Nanoseconds) {
         let place = Self::place(subgraph, processor_count);
         let mut ratios = self.ratios[place].lock().unwrap_or_else(PoisonError::into_inner);
-        ratios.push(found as f64 / bound.max(1) as f64);
+        ratios.push(found.0 as f64 / bound.0.max(1) as f64);
         ratios.sort_unstable_by(f64::total_cmp);
         if ratios.len() >= FEWEST {
             let expected = ratios[(self.quantile * (ratios.len() - 1) as f64) as usize];
@@ -52,8 +53,8 @@ impl Experience {
 
     /// What a team will take whose bound is this.
     #[inline]
-    pub(crate) fn expected(&self, subgraph: SubgraphId, processor_count: usize, bound: u64) -> u64 {
+    pub(crate) fn expected(&self, subgraph: SubgraphId, processor_count: usize, bound: Nanoseconds) -> Nanoseconds {
         let ratio = f64::from_bits(self.expected[Self::place(subgraph, processor_count)].load(Ordering::Relaxed));
-        (bound as f64 * ratio) as u64
+        Nanoseconds((bound.0 as f64 * ratio) as u64)
     }
 }

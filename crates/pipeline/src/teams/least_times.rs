@@ -1,6 +1,6 @@
 //! The least that several processors together need for each subgraph, whichever way they share it.
 
-use millstream_cost::{ClassId, CostTable};
+use millstream_cost::{ClassId, CostTable, Nanoseconds};
 
 use crate::teams::longest_path::ROUNDING;
 use crate::teams::team_costs::TeamCosts;
@@ -18,7 +18,7 @@ pub(crate) struct LeastTimes {
 /// A lower bound on a team's time for a subgraph.
 #[derive(Debug)]
 pub(crate) struct LeastTime {
-    pub(crate) nanoseconds: u64,
+    pub(crate) time: Nanoseconds,
     /// The dual price of each processor's time, in billionths of the price of all; empty where the longest path is a
     /// bound that is no lower, and where the prices for all subgraphs that may be divided by rows prove it.
     pub(crate) dual_prices: Vec<u64>,
@@ -46,23 +46,23 @@ impl TeamCosts<'_> {
     fn least_time(&self, window: &Window) -> LeastTime {
         let operators: Vec<&WindowOperator> = window.operators.iter().collect();
         let (path, dual_prices) = (self.longest_path(&window.operators), self.dual_prices(&operators));
-        let load = self.load(&operators, &dual_prices) as f64;
+        let load = self.load(&operators, &dual_prices).0 as f64;
         if load > path {
-            LeastTime { nanoseconds: rounded_down(load, window), dual_prices }
+            LeastTime { time: rounded_down(load, window), dual_prices }
         } else {
-            LeastTime { nanoseconds: rounded_down(path, window), dual_prices: Vec::new() }
+            LeastTime { time: rounded_down(path, window), dual_prices: Vec::new() }
         }
     }
 
     /// The bound by load of a window that may be divided by rows, with prices that hold for all of these.
     fn least_tiled_time(&self, window: &Window, tile_prices: &[u64]) -> LeastTime {
         let operators: Vec<&WindowOperator> = window.operators.iter().collect();
-        let load = self.load(&operators, tile_prices) as f64;
-        LeastTime { nanoseconds: rounded_down(load, window), dual_prices: Vec::new() }
+        let load = self.load(&operators, tile_prices).0 as f64;
+        LeastTime { time: rounded_down(load, window), dual_prices: Vec::new() }
     }
 }
 
 /// A bound in whole nanoseconds, lower by what sums and the times of each operator's parts may be rounded up by.
-fn rounded_down(least: f64, window: &Window) -> u64 {
-    (least * (1.0 - 1e-9) - ROUNDING * window.operators.len() as f64).max(0.0) as u64
+fn rounded_down(least: f64, window: &Window) -> Nanoseconds {
+    Nanoseconds((least * (1.0 - 1e-9) - ROUNDING * window.operators.len() as f64).max(0.0) as u64)
 }

@@ -1,7 +1,8 @@
 //! The bound on a team's time by the longest path, each operator whole or divided as well as can be.
 
-use millstream_cost::{ClassId, PartCost};
+use millstream_cost::PartCost;
 use millstream_graph::OperatorId;
+use millstream_mapping::ProcessorId;
 
 use crate::teams::team_costs::TeamCosts;
 use crate::teams::windows::WindowOperator;
@@ -32,10 +33,10 @@ struct ReadValue {
     bytes: u64,
 }
 
-/// Where all bytes of a value are, or have to be: a processor by its place in the team.
+/// Where all bytes of a value are, or have to be.
 #[derive(Clone, Copy)]
 struct Held {
-    at: usize,
+    on: ProcessorId,
     bytes: u64,
 }
 
@@ -52,7 +53,7 @@ impl Run {
     /// The run with one more operator, if that may be divided together with these.
     fn followed_by(&self, lines: &[PartLine], operator: &WindowOperator) -> Option<Self> {
         let longer = |line: &PartLine| {
-            let next = lines.iter().find(|next| next.place == line.place)?;
+            let next = lines.iter().find(|next| next.processor == line.processor)?;
             Some(PartLine { start: line.start + next.start, whole: line.whole + next.whole, ..*line })
         };
         operator.follows.contains(&self.head).then(|| Self {
@@ -66,9 +67,7 @@ impl Run {
 /// A part's time on a processor is at least this, for a share from 0 to 1: `start + share * whole`.
 #[derive(Clone, Copy)]
 struct PartLine {
-    processor: ClassId,
-    /// The processor's place in the team.
-    place: usize,
+    processor: ProcessorId,
     start: f64,
     whole: f64,
 }
@@ -83,14 +82,17 @@ impl TeamCosts<'_> {
         let mut finishes: Vec<Finish> = Vec::with_capacity(window.len());
         let mut runs: Vec<Vec<Run>> = Vec::with_capacity(window.len());
         for operator in window {
-            let times = || self.class_ids.iter().filter_map(|&processor| self.time(processor, operator));
-            let entries: Vec<ReadValue> =
-                operator.reads.iter().map(|read| ReadValue { made: finishes[read.maker], bytes: read.bytes }).collect();
+            let times = self.class_ids.iter().filter_map(|&class| self.time(class, operator)).map(|time| time.0 as f64);
+            let entries: Vec<ReadValue> = operator
+                .reads
+                .iter()
+                .map(|read| ReadValue { made: finishes[read.maker.0], bytes: read.bytes })
+                .collect();
             let ready = entries.iter().map(|entry| entry.made.earliest()).fold(0.0, f64::max);
-            let whole = ready + times().fold(f64::INFINITY, f64::min);
+            let whole = ready + times.fold(f64::INFINITY, f64::min);
 
             let mut runs_here: Vec<Run> = Vec::new();
-            for run in operator.reads.iter().flat_map(|read| &runs[read.maker]) {
+            for run in operator.reads.iter().flat_map(|read| &runs[read.maker.0]) {
                 runs_here.extend(run.followed_by(&self.part_lines(operator, false), operator));
             }
             if operator.leads {
@@ -115,27 +117,24 @@ impl TeamCosts<'_> {
 
     /// What parts of an operator take on each processor at least; none if it can't be divided.
     fn part_lines(&self, operator: &WindowOperator, is_first: bool) -> Vec<PartLine> {
-        let line = |(place, &processor): (usize, &ClassId)| {
-            let time = self.table.unlimited_time(processor, operator.id)?.0 as f64;
+        let line = |processor: ProcessorId| {
+            let class = self.class_ids[processor.index()];
+            let time = self.table.unlimited_time(class, operator.id)?.0 as f64;
             // Of two that a part takes at least, its share of the time in memory and of its own time, whichever is more
             // for the whole.
-            let in_memory = self.table.memory_time(processor, operator.id).0 as f64;
+            let in_memory = self.table.memory_time(class, operator.id).0 as f64;
             if in_memory > time {
-                return Some(PartLine { processor, place, start: 0.0, whole: in_memory });
+                return Some(PartLine { processor, start: 0.0, whole: in_memory });
             }
-            let part = self.table.part(processor, operator.id);
+            let part = self.table.part(class, operator.id);
             let apart = if is_first { part.apart.0 as f64 } else { 0.0 };
             let varying = PartCost { fixed_fraction: 0.0, ..part };
             let least = least_per_share(&varying, &operator.divisions);
             let fixed = part.fixed_fraction.clamp(0.0, 1.0);
             let whole = (time * (1.0 - fixed) * least).max(1e-9);
-            Some(PartLine { processor, place, start: apart + time * fixed, whole })
+            Some(PartLine { processor, start: apart + time * fixed, whole })
         };
-        if operator.divisions.is_empty() {
-            Vec::new()
-        } else {
-            self.class_ids.iter().enumerate().filter_map(line).collect()
-        }
+        if operator.divisions.is_empty() { Vec::new() } else { self.processors().filter_map(line).collect() }
     }
 
     /// The least time in which parts on several processors make all of an operator. `received` bytes are on one of the
@@ -148,17 +147,17 @@ impl TeamCosts<'_> {
         if self.class_ids.len() > MOST_PAIRED {
             return together(&mut lines.to_vec());
         }
-        let places = || (0..self.class_ids.len()).map(Some);
+        let each = || self.processors().map(Some);
         let all = |is_needed: bool| {
-            places().filter(move |_| is_needed).chain(std::iter::once(None).filter(move |_| !is_needed))
+            each().filter(move |_| is_needed).chain(std::iter::once(None).filter(move |_| !is_needed))
         };
 
         let mut least = f64::INFINITY;
         // The processor that has the input, and the one that has all of the output first.
         for source in all(received.is_some()) {
-            let source = source.zip(received).map(|(at, bytes)| Held { at, bytes });
+            let source = source.zip(received).map(|(on, bytes)| Held { on, bytes });
             for target in all(operator.is_gathered) {
-                let target = target.map(|at| Held { at, bytes: operator.output_bytes });
+                let target = target.map(|on| Held { on, bytes: operator.output_bytes });
                 let mut delayed: Vec<PartLine> = lines.to_vec();
                 for line in &mut delayed {
                     self.delay(line, source, target);
@@ -171,15 +170,15 @@ impl TeamCosts<'_> {
 
     /// Adds what a part waits for its input, and what its output takes to where it is needed.
     fn delay(&self, line: &mut PartLine, source: Option<Held>, target: Option<Held>) {
-        let transfer = |from, to, bytes| self.table.transfer(from, to, bytes).0 as f64;
-        let is_elsewhere = |held: &Held| held.at != line.place;
+        let class = |processor: ProcessorId| self.class_ids[processor.index()];
+        let transfer = |from, to, bytes| self.table.transfer(class(from), class(to), bytes).0 as f64;
+        let is_elsewhere = |held: &Held| held.on != line.processor;
         let (source, target) = (source.filter(is_elsewhere), target.filter(is_elsewhere));
-        if let Some(Held { at, bytes }) = source {
-            line.start += transfer(self.class_ids[at], line.processor, bytes);
+        if let Some(Held { on, bytes }) = source {
+            line.start += transfer(on, line.processor, bytes);
         }
-        if let Some(Held { at, bytes }) = target {
+        if let Some(Held { on: target, bytes }) = target {
             // A part's bytes are rounded down, and its transfer to a nanosecond.
-            let target = self.class_ids[at];
             let least = transfer(line.processor, target, 0);
             let byte = transfer(line.processor, target, 1) - least;
             line.start += (least - byte - ROUNDING).max(0.0);
@@ -205,10 +204,10 @@ fn together(lines: &mut [PartLine]) -> f64 {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
     use millstream_board::ProcessorClass;
-    use millstream_cost::{CostTable, Nanoseconds, TransferModel};
+    use millstream_cost::{ClassId, CostTable, Nanoseconds, TransferModel};
 
     use super::*;
-    use crate::teams::windows::Read;
+    use crate::teams::windows::{Read, WindowPlace};
 
     fn operator(index: usize, reads: Vec<Read>, follows: Vec<OperatorId>) -> WindowOperator {
         let leads = follows.is_empty();
@@ -240,7 +239,7 @@ mod tests {
         let (table, class_ids) = table(&[[(1000, 1.0), (1000, 0.0)], [(1000, 0.0), (1000, 0.0)]], 0.0);
         let team = TeamCosts { table: &table, class_ids: &class_ids };
         let first = operator(0, Vec::new(), Vec::new());
-        let second = operator(1, vec![Read { maker: 0, bytes: 12 }], vec![first.id]);
+        let second = operator(1, vec![Read { maker: WindowPlace(0), bytes: 12 }], vec![first.id]);
         let path = team.longest_path(&[first.clone(), second.clone()]);
         assert!((path - 1333.3).abs() < 0.1, "{path}");
         // If it has to be divided anew, it is: 1000 for the first, as on one processor, and 500 for the second.
@@ -256,7 +255,7 @@ mod tests {
         let (table, class_ids) = table(&[[(600, 0.0), (9000, 0.0)], [(600, 0.0), (600, 0.0)]], 1e-8);
         let team = TeamCosts { table: &table, class_ids: &class_ids };
         let first = WindowOperator { divisions: Vec::new(), ..operator(0, Vec::new(), Vec::new()) };
-        let second = operator(1, vec![Read { maker: 0, bytes: 12 }], Vec::new());
+        let second = operator(1, vec![Read { maker: WindowPlace(0), bytes: 12 }], Vec::new());
         // 600 s on the one and 120 + 600 (1 - s) on the other: s = 0.6.
         let path = team.longest_path(&[first.clone(), second.clone()]);
         assert!((path - 960.0).abs() < 0.1, "{path}");

@@ -1,5 +1,6 @@
 //! How a team goes through several subgraphs: each by itself, or neighbours in tiles.
 
+use millstream_cost::Nanoseconds;
 use millstream_graph::OperatorId;
 use millstream_mapping::ProcessorId;
 use millstream_partition::{BlockRange, SubgraphId};
@@ -11,10 +12,10 @@ use crate::teams::team::Team;
 use crate::teams::tiles::TileSolutions;
 use crate::teams::work::TeamWork;
 
-/// The soonest way to be done with a subgraph.
+/// The soonest way to be done with a subgraph on a processor.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Reached {
-    pub(crate) time: u64,
+pub(crate) struct SoonestEnd {
+    pub(crate) time: Nanoseconds,
     /// The first subgraph of the last passage, and the processor where it began; none at the start of a stage.
     start: SubgraphId,
     source: Option<ProcessorId>,
@@ -23,14 +24,14 @@ pub(crate) struct Reached {
 impl Team {
     /// What a range of blocks takes whose subgraphs are all known, one passage after the other.
     #[cfg(test)]
-    pub(crate) fn composed(&self, blocks: BlockRange) -> Option<u64> {
+    pub(crate) fn composed(&self, blocks: BlockRange) -> Option<Nanoseconds> {
         let steps = self.steps(self.context.subgraphs_of(blocks)?);
         steps.last()?.iter().flatten().map(|reached| reached.time).min()
     }
 
     /// How each of these subgraphs is done soonest, per processor where it ends; `None` if it can't end there.
-    pub(crate) fn steps(&self, subgraphs: SubgraphRange) -> Vec<Vec<Option<Reached>>> {
-        let mut steps: Vec<Vec<Option<Reached>>> = Vec::new();
+    pub(crate) fn steps(&self, subgraphs: SubgraphRange) -> Vec<Vec<Option<SoonestEnd>>> {
+        let mut steps: Vec<Vec<Option<SoonestEnd>>> = Vec::new();
         for subgraph in subgraphs.ids() {
             let reached = self.processors().map(|end| self.reach(&steps, subgraphs.start, subgraph, end)).collect();
             steps.push(reached);
@@ -42,17 +43,19 @@ impl Team {
     /// with it. `steps` are those of the subgraphs from `first` on.
     fn reach(
         &self,
-        steps: &[Vec<Option<Reached>>],
+        steps: &[Vec<Option<SoonestEnd>>],
         first: SubgraphId,
         subgraph: SubgraphId,
         end: ProcessorId,
-    ) -> Option<Reached> {
-        let from = |start: SubgraphId, source: Option<ProcessorId>, time: u64| {
+    ) -> Option<SoonestEnd> {
+        let from = |start: SubgraphId, source: Option<ProcessorId>, time: Nanoseconds| {
             let solution = self.passage(SubgraphRange::new(start, subgraph.next()), Ends { source, end })?;
-            Some(Reached { time: time.saturating_add(solution.nanoseconds), start, source })
+            Some(SoonestEnd { time: time + solution.time, start, source })
         };
-        let after = |start: SubgraphId| -> Option<Reached> {
-            let Some(before) = start.index().checked_sub(first.index() + 1) else { return from(start, None, 0) };
+        let after = |start: SubgraphId| -> Option<SoonestEnd> {
+            let Some(before) = start.index().checked_sub(first.index() + 1) else {
+                return from(start, None, Nanoseconds::ZERO);
+            };
             let reached = self.processors().zip(&steps[before]);
             let reached = reached.filter_map(|(source, reached)| Some((source, reached.as_ref()?.time)));
             reached.filter_map(|(source, time)| from(start, Some(source), time)).min_by_key(|way| way.time)
@@ -67,7 +70,7 @@ impl Team {
     fn passage(&self, subgraphs: SubgraphRange, ends: Ends) -> Option<&Solution> {
         let mapped = if subgraphs.len() == 1 { self.solution(subgraphs.start, ends) } else { None };
         let tiled = self.tiled(subgraphs, ends);
-        mapped.into_iter().chain(tiled).min_by_key(|solution| solution.nanoseconds)
+        mapped.into_iter().chain(tiled).min_by_key(|solution| solution.time)
     }
 
     /// The way through subgraphs that are divided by rows together.
@@ -97,7 +100,7 @@ impl Team {
         let mut passages: Vec<&Solution> = Vec::new();
         let mut behind = subgraphs.end;
         while behind > first {
-            let Reached { start, source, .. } = *steps[behind.index() - 1 - first.index()][end.index()].as_ref()?;
+            let SoonestEnd { start, source, .. } = *steps[behind.index() - 1 - first.index()][end.index()].as_ref()?;
             passages.push(self.passage(SubgraphRange::new(start, behind), Ends { source, end })?);
             (behind, end) = (start, source.unwrap_or(end));
         }

@@ -46,7 +46,7 @@ pub(crate) struct Solution {
     /// Operators of each processor.
     pub(crate) lists: Vec<Vec<OperatorId>>,
     pub(crate) splits: Vec<OperatorSplit>,
-    pub(crate) nanoseconds: u64,
+    pub(crate) time: Nanoseconds,
 }
 
 impl Solution {
@@ -60,7 +60,7 @@ impl Solution {
                 split.shares[to.index()] = before.shares[place];
             }
         }
-        Self { lists, splits, nanoseconds: self.nanoseconds }
+        Self { lists, splits, time: self.time }
     }
 }
 
@@ -101,8 +101,8 @@ impl Solutions {
     }
 
     /// The least time of all pairs; `None` if there is no way at all.
-    pub(crate) fn least(&self) -> Option<u64> {
-        self.0.values().map(|solution| solution.nanoseconds).min()
+    pub(crate) fn least(&self) -> Option<Nanoseconds> {
+        self.0.values().map(|solution| solution.time).min()
     }
 }
 
@@ -169,11 +169,11 @@ impl Passage<'_> {
 
         // What the subgraph reads comes from the processor where it was made: that operator stands before it.
         let entrance = before.map(|(sink, source)| (made_before(sink, subgraph, graph), source));
-        let mut lead = 0;
+        let mut lead = Nanoseconds::ZERO;
         if let Some((makers, source)) = &entrance {
             replica.assignments[source.index()].operators.splice(0..0, makers.iter().copied());
             let times = makers.iter().filter_map(|&id| table.time(self.class_ids[source.index()], id));
-            lead = times.map(|time| time.0).sum();
+            lead = times.sum();
         }
 
         let operators: Vec<OperatorId> = subgraph.operators().collect();
@@ -193,7 +193,7 @@ impl Passage<'_> {
             replica.assignments[source.index()].operators.retain(|id| !makers.contains(id));
         }
         let lists = replica.assignments.into_iter().map(|assignment| assignment.operators).collect();
-        Ok(Some(Solution { lists, splits: replica.splits, nanoseconds: time.0.saturating_sub(lead).max(1) }))
+        Ok(Some(Solution { lists, splits: replica.splits, time: (time - lead).max(Nanoseconds(1)) }))
     }
 
     /// The subgraph's nodes, whole, each on one processor; `None` if these can't run them.
@@ -229,9 +229,8 @@ impl Passage<'_> {
         let transfers =
             pairs.filter(|(from, to)| from != to).map(|(from, to)| self.context.table.transfer(from, to, 0));
         let slack = transfers.min().unwrap_or_default();
-        let times = problem.nodes().map(|node| problem.least_time(node).0);
-        let work = times.fold(0, u64::saturating_add);
-        let steps = (MAPPING_STEPS as f64 * work as f64 / WORTH_ALL_STEPS.0 as f64) as u64;
+        let work: Nanoseconds = problem.nodes().map(|node| problem.least_time(node)).sum();
+        let steps = (MAPPING_STEPS as f64 * work.0 as f64 / WORTH_ALL_STEPS.0 as f64) as u64;
         let steps = self.context.effort.steps(steps.clamp(LEAST_MAPPING_STEPS, MAPPING_STEPS));
         MapperLimits { steps, gap: MAPPING_GAP, slack, ..MapperLimits::default() }
     }

@@ -61,7 +61,7 @@ pub(crate) struct Team {
 #[derive(Debug, Default)]
 struct RangeResult {
     /// If its subgraphs are all known, the least time of these one after the other; `None` if there is no way.
-    way_through: OnceLock<Option<u64>>,
+    way_through: OnceLock<Option<Nanoseconds>>,
     /// `None` if the team can't run the range after all.
     stage: OnceLock<Option<TeamStage>>,
 }
@@ -130,7 +130,7 @@ impl Team {
     }
 
     /// The bound on the time of a subgraph.
-    fn least_time(&self, subgraph: SubgraphId) -> u64 {
+    fn least_time(&self, subgraph: SubgraphId) -> Nanoseconds {
         self.bounds.least_time(SubgraphRange::single(subgraph))
     }
 
@@ -146,20 +146,20 @@ impl Team {
         self.context.subgraphs_of(blocks).filter(|&subgraphs| self.bounds.can_run(subgraphs))
     }
 
-    /// The time of a stage whose subgraphs take so many nanoseconds, with the least that handing over takes; `None` if
-    /// that is impossible.
-    fn with_hand_over(&self, nanoseconds: u64, senders: Senders, blocks: BlockRange) -> Option<Nanoseconds> {
-        let hand_over = if blocks.begins_chain() { 0 } else { self.bounds.least_hand_over(senders) };
-        possible(Nanoseconds(nanoseconds.saturating_add(hand_over)))
+    /// The time of a stage whose subgraphs take so long, with the least that handing over takes; `None` if that is
+    /// impossible.
+    fn with_hand_over(&self, time: Nanoseconds, senders: Senders, blocks: BlockRange) -> Option<Nanoseconds> {
+        let hand_over = if blocks.begins_chain() { Nanoseconds::ZERO } else { self.bounds.least_hand_over(senders) };
+        possible(time + hand_over)
     }
 
-    /// The nanoseconds that these subgraphs may take: one after the other, if all of them were evaluated.
-    fn hoped(&self, blocks: BlockRange, subgraphs: SubgraphRange) -> Option<u64> {
+    /// What these subgraphs may take: one after the other, if all of them were evaluated.
+    fn hoped(&self, blocks: BlockRange, subgraphs: SubgraphRange) -> Option<Nanoseconds> {
         let result = self.result(blocks);
         if let Some(&time) = result.and_then(|result| result.way_through.get()) {
             return time;
         }
-        let (mut least, mut are_known) = (0, true);
+        let (mut least, mut are_known) = (Nanoseconds::ZERO, true);
         for subgraph in subgraphs.ids() {
             let expected = match self.solutions[subgraph.index()].get() {
                 Some(solutions) => solutions.least()?,
@@ -171,7 +171,7 @@ impl Team {
             };
             // What dividing it by rows together with others may save shows only once all of them are known.
             let may_save = self.have_tiles && self.context.regions.cover(subgraph);
-            least += if may_save { (expected as f64 * MAY_BE_SAVED) as u64 } else { expected };
+            least += if may_save { Nanoseconds((expected.0 as f64 * MAY_BE_SAVED) as u64) } else { expected };
         }
         let Some(result) = result.filter(|_| are_known) else { return Some(least) };
         let steps = self.steps(subgraphs);

@@ -1,7 +1,7 @@
 //! What is known of a team's stages before any of them is evaluated.
 
 use millstream_board::ProcessorClass;
-use millstream_cost::ClassId;
+use millstream_cost::{ClassId, Nanoseconds};
 use millstream_graph::OperatorId;
 
 use crate::board::senders::Senders;
@@ -29,8 +29,8 @@ pub(super) struct TeamBounds {
     first: Vec<FirstSubgraphs>,
     /// The proof of the times.
     dual_prices: DualPrices,
-    /// Per senders: the nanoseconds that a stage pays at least which does not begin the network.
-    hand_overs: Vec<u64>,
+    /// Per senders: what a stage pays at least which does not begin the network.
+    hand_overs: Vec<Nanoseconds>,
     /// `None` if the power of one of the processors is not known.
     power: Option<LeastPower>,
 }
@@ -39,7 +39,7 @@ pub(super) struct TeamBounds {
 #[derive(Debug, Clone, Copy, Default)]
 struct FirstSubgraphs {
     /// Their least time.
-    nanoseconds: u64,
+    time: Nanoseconds,
     /// How many of them have an operator that no processor of the team runs.
     unsupported: usize,
 }
@@ -52,7 +52,7 @@ impl TeamBounds {
         let mut first = vec![all];
         for (subgraph, least) in context.subgraphs.iter().zip(&times.subgraphs) {
             let runs = |id: OperatorId| class_ids.iter().any(|&processor| context.table.time(processor, id).is_some());
-            all.nanoseconds = all.nanoseconds.saturating_add(least.nanoseconds);
+            all.time += least.time;
             all.unsupported += usize::from(!subgraph.operators().all(runs));
             first.push(all);
         }
@@ -62,9 +62,9 @@ impl TeamBounds {
             let senders = context.kinds.sending_to(senders, &receivers);
             let from = || senders.iter().filter_map(|class| context.table.find(class));
             let of = |&to: &ClassId| {
-                from().map(|from| context.table.hand_over(from, to, context.least_bytes).0).max().unwrap_or(0)
+                from().map(|from| context.table.hand_over(from, to, context.least_bytes)).max().unwrap_or_default()
             };
-            class_ids.iter().map(of).min().unwrap_or(0)
+            class_ids.iter().map(of).min().unwrap_or_default()
         };
 
         let subgraphs = times.subgraphs.into_iter().map(|least| least.dual_prices).collect();
@@ -86,13 +86,13 @@ impl TeamBounds {
         self.first[subgraphs.end.index()].unsupported == self.first[subgraphs.start.index()].unsupported
     }
 
-    /// The nanoseconds that these subgraphs take at least.
-    pub(super) fn least_time(&self, subgraphs: SubgraphRange) -> u64 {
-        self.first[subgraphs.end.index()].nanoseconds - self.first[subgraphs.start.index()].nanoseconds
+    /// What these subgraphs take at least.
+    pub(super) fn least_time(&self, subgraphs: SubgraphRange) -> Nanoseconds {
+        self.first[subgraphs.end.index()].time - self.first[subgraphs.start.index()].time
     }
 
-    /// The nanoseconds that a stage pays at least which takes its frames over from these senders.
-    pub(super) fn least_hand_over(&self, senders: Senders) -> u64 {
+    /// What a stage pays at least which takes its frames over from these senders.
+    pub(super) fn least_hand_over(&self, senders: Senders) -> Nanoseconds {
         self.hand_overs[senders.index()]
     }
 
@@ -106,7 +106,7 @@ impl TeamBounds {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
     use millstream_board::Board;
-    use millstream_cost::{BlockedEnd, CostTable, HandOver, LinkCost, Nanoseconds, PartCost, RowCost, TransferModel};
+    use millstream_cost::{BlockedEnd, CostTable, HandOver, LinkCost, PartCost, RowCost, TransferModel};
     use millstream_graph::{Along, Graph};
     use millstream_partition::Chain;
     use millstream_test_support::board;

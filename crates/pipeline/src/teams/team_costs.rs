@@ -1,6 +1,7 @@
 //! What operators take on the processors of a team.
 
-use millstream_cost::{ClassId, CostTable};
+use millstream_cost::{ClassId, CostTable, Nanoseconds};
+use millstream_mapping::ProcessorId;
 
 use crate::teams::windows::WindowOperator;
 use crate::times::operator_parts::least_per_share;
@@ -8,22 +9,28 @@ use crate::times::operator_parts::least_per_share;
 /// The costs of a network, as the processors of a team have them.
 pub(super) struct TeamCosts<'a> {
     pub(super) table: &'a CostTable,
+    /// The class of each processor of the team.
     pub(super) class_ids: &'a [ClassId],
 }
 
 impl TeamCosts<'_> {
-    /// The nanoseconds of a whole operator; `None` where it can't run.
-    pub(super) fn time(&self, class: ClassId, operator: &WindowOperator) -> Option<f64> {
-        self.table.time(class, operator.id).map(|time| time.0 as f64)
+    /// The team's processors.
+    pub(super) fn processors(&self) -> impl DoubleEndedIterator<Item = ProcessorId> + use<> {
+        ProcessorId::all(self.class_ids.len())
     }
 
-    /// The least nanoseconds of an operator's share on each processor, whole or divided; `None` where it can't run.
-    pub(super) fn costs(&self, operator: &WindowOperator) -> Vec<Option<u64>> {
+    /// What a whole operator takes; `None` where it can't run.
+    pub(super) fn time(&self, class: ClassId, operator: &WindowOperator) -> Option<Nanoseconds> {
+        self.table.time(class, operator.id)
+    }
+
+    /// The least time of an operator's share on each processor, whole or divided; `None` where it can't run.
+    pub(super) fn costs(&self, operator: &WindowOperator) -> Vec<Option<Nanoseconds>> {
         let cost = |&processor: &ClassId| {
-            let time = self.table.time(processor, operator.id)?.0;
+            let time = self.table.time(processor, operator.id)?;
             let part = self.table.part(processor, operator.id);
             let least = least_per_share(&part, &operator.divisions);
-            Some(if least < 1.0 { (time as f64 * least) as u64 } else { time })
+            Some(if least < 1.0 { Nanoseconds((time.0 as f64 * least) as u64) } else { time })
         };
         self.class_ids.iter().map(cost).collect()
     }

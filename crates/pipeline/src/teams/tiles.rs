@@ -106,7 +106,7 @@ impl<'a> Tiling<'a> {
     /// The division whose last tile is there first.
     fn solve(&self, ends: Ends) -> Option<Solution> {
         let rows = self.region.rows.rows();
-        let cost = |processor: usize, tile: Range<usize>| self.time(ProcessorId::new(processor), tile, ends);
+        let cost = |processor: ProcessorId, tile: Range<usize>| self.time(processor, tile, ends);
         let tiling = exact_tiles(rows, self.class_ids.len(), cost)?;
         if tiling.made.iter().filter(|&&rows| rows > 0).count() < 2 {
             return None;
@@ -115,11 +115,11 @@ impl<'a> Tiling<'a> {
         let lists = tiling.made.iter().map(list).collect();
         let operators = self.region.operators.clone();
         let splits = vec![OperatorSplit { operators, along: Along::Rows, shares: tiling.made }];
-        Some(Solution { lists, splits, nanoseconds: tiling.latest.max(1) })
+        Some(Solution { lists, splits, time: tiling.latest.max(Nanoseconds(1)) })
     }
 
     /// When a processor's tile is where the region ends, from when what the region reads is made.
-    fn time(&self, processor: ProcessorId, rows: Range<usize>, Ends { source, end }: Ends) -> Option<u64> {
+    fn time(&self, processor: ProcessorId, rows: Range<usize>, Ends { source, end }: Ends) -> Option<Nanoseconds> {
         let costs = self.costs[processor.index()].as_ref()?;
         self.context.spend(costs.len() as u64);
         let table = &self.context.table;
@@ -144,7 +144,7 @@ impl<'a> Tiling<'a> {
             let at = TilePlace { is_head: place == 0, is_last: place == last };
             time += cost.time(made.len(), self.rows[place], at);
         }
-        Some((time + transfer(processor, end, share(self.made_bytes, made_rows, all))).0)
+        Some(time + transfer(processor, end, share(self.made_bytes, made_rows, all)))
     }
 }
 
@@ -302,10 +302,10 @@ mod tests {
             let all = BlockRange::new(BlockId::new(0), BlockId::new(chain.blocks().len()));
             while !team.evaluate_next_part(all).unwrap() {}
             let found = team.composed(all).unwrap();
-            prop_assert_eq!(found, least(&graph, &costs, &table), "{:?}", spans);
+            prop_assert_eq!(found.0, least(&graph, &costs, &table), "{:?}", spans);
             let senders = problem.all_senders().next().unwrap();
             let TeamTime::Found(time) = team.time(senders, all) else { return Err(TestCaseError::fail("nothing found")) };
-            prop_assert!(time.0 <= found, "{time} above {found}: {:?}", team.work(all));
+            prop_assert!(time <= found, "{time} above {found}: {:?}", team.work(all));
         }
     }
 }

@@ -20,6 +20,10 @@ pub(super) struct Window {
     pub(super) may_be_tiled: bool,
 }
 
+/// An operator of a window by its place in [`Window::operators`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct WindowPlace(pub(super) usize);
+
 /// An operator of a window, in an order in which they can run.
 #[derive(Debug, Clone)]
 pub(super) struct WindowOperator {
@@ -41,8 +45,7 @@ pub(super) struct WindowOperator {
 /// A value that another operator of the window makes.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Read {
-    /// The maker's place.
-    pub(super) maker: usize,
+    pub(super) maker: WindowPlace,
     pub(super) bytes: u64,
 }
 
@@ -92,7 +95,8 @@ impl ChannelDivisions {
         let bytes = |value: ValueId| graph.value(value).bytes().unwrap_or(0);
         let read = |&value: &ValueId| {
             let maker = graph.producer(value)?;
-            Some(Read { maker: window[..place].iter().position(|id| *id == maker)?, bytes: bytes(value) })
+            let place = window[..place].iter().position(|id| *id == maker)?;
+            Some(Read { maker: WindowPlace(place), bytes: bytes(value) })
         };
         let readers = || operator.outputs.iter().flat_map(|&value| graph.readers(value));
         let is_read = readers().next().is_some();

@@ -93,9 +93,9 @@ pub(super) fn optimum(space: &Space, times: &LayerTimes, counts: &[usize]) -> Na
     let first_of_kind: Vec<_> =
         (0..counts.len()).filter_map(|kind| space.places().find(|&place| space.kind(place) == kind)).collect();
     let time = |kind: usize, range: std::ops::Range<usize>| {
-        range.map(|layer| times.time(first_of_kind[kind], layer).0).sum::<u64>()
+        range.map(|layer| times.time(first_of_kind[kind], layer)).sum::<Nanoseconds>()
     };
-    Nanoseconds(best_placement(space.layers(), counts, time).map_or(0, |(_, period)| period))
+    best_placement(space.layers(), counts, time).map_or(Nanoseconds::ZERO, |(_, period)| period)
 }
 
 /// Seconds with a sensible number of digits.
