@@ -29,6 +29,7 @@ fn test_collecting(arguments: &[String], untested: &Untested) -> Result<(), Fail
         command.env("MILLSTREAM_NETWORKS", &models.networks).env(variable, &plugin);
         command
     };
+
     let mut tests = with_environment(cargo());
     tests.args(["test", "--release"]).args(all_packages(arguments)).args(arguments);
     if arguments.is_empty() {

@@ -72,5 +72,10 @@ fn make_suite(folder: &Path, suite: &Path) -> Result<(), Failure> {
 pub(crate) fn conformance(arguments: &[String]) -> Result<(), Failure> {
     let library = native::prepare()?;
     let models = prepare()?;
-    run(program("millstream-conformance")?.arg(models.suite).args(arguments).envs(native::environment(library)))
+    let mut check = program("millstream-conformance")?;
+    check.arg(models.suite).args(arguments);
+    if arguments.is_empty() {
+        check.arg("--page").arg(root().join("README.md"));
+    }
+    run(check.envs(native::environment(library)))
 }

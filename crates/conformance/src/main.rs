@@ -1,9 +1,9 @@
-//! `millstream-conformance FOLDER [--engine NAME] [PART OF A NAME]`: checks every model below a folder and says what
-//! became of it.
+//! `millstream-conformance FOLDER [--engine NAME] [--page PAGE] [PART OF A NAME]`: checks every model below a folder and
+//! says what became of it. A page that names the numbers must name these.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command-line tool prints")]
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
 
@@ -17,6 +17,30 @@ fn main() -> ExitCode {
             eprintln!("error: {error}");
             ExitCode::FAILURE
         }
+    }
+}
+
+/// What the command line says.
+struct Arguments {
+    folder: PathBuf,
+    engine: String,
+    page: Option<PathBuf>,
+    /// Part of the names of the models to look at; empty for all.
+    part: String,
+}
+
+impl Arguments {
+    fn read(mut words: impl Iterator<Item = String>) -> Result<Self, &'static str> {
+        let folder = PathBuf::from(words.next().ok_or("give the folder of the models")?);
+        let mut read = Self { folder, engine: "onnxruntime".to_owned(), page: None, part: String::new() };
+        while let Some(word) = words.next() {
+            match word.as_str() {
+                "--engine" => read.engine = words.next().ok_or("give the engine's name")?,
+                "--page" => read.page = Some(PathBuf::from(words.next().ok_or("give the page")?)),
+                _ => read.part = word,
+            }
+        }
+        Ok(read)
     }
 }
 
@@ -34,15 +58,7 @@ struct Count {
 }
 
 fn run() -> Result<bool, Box<dyn std::error::Error>> {
-    let mut arguments = std::env::args().skip(1);
-    let folder = PathBuf::from(arguments.next().ok_or("give the folder of the models")?);
-    let mut part = arguments.next().unwrap_or_default();
-    let mut name = "onnxruntime".to_owned();
-    if part == "--engine" {
-        name = arguments.next().ok_or("give the engine's name")?;
-        part = arguments.next().unwrap_or_default();
-    }
-
+    let Arguments { folder, engine: name, page, part } = Arguments::read(std::env::args().skip(1))?;
     let engine = EngineUnderTest::named(&name).ok_or_else(|| format!("there is no engine '{name}'"))??;
     let refusals = Refusals::checked_in(&engine)?;
     let begin = Instant::now();
@@ -87,7 +103,35 @@ fn run() -> Result<bool, Box<dyn std::error::Error>> {
             "fewer models run, are cut, divided, or agree with the suite than should: something does not reach them any more"
         );
     }
-    Ok(count.wrong == 0 && count.agree + count.refused > 0 && has_all)
+    let is_told = match page.filter(|_| part.is_empty()) {
+        Some(page) => is_told_on(&page, cases.len(), &count)?,
+        None => true,
+    };
+    Ok(count.wrong == 0 && count.agree + count.refused > 0 && has_all && is_told)
+}
+
+/// Whether a page has the numbers that were found.
+fn is_told_on(page: &Path, models: usize, count: &Count) -> Result<bool, Box<dyn std::error::Error>> {
+    let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let text = words(&std::fs::read_to_string(page)?);
+    let others = count.refused + count.computed_otherwise;
+    let found = [
+        format!("the {} models", grouped(models)),
+        format!("{} give the same results", grouped(count.agree)),
+        format!("The other {} are", grouped(others)),
+    ];
+    for missing in found.iter().filter(|found| !text.contains(found.as_str())) {
+        println!("{} should say '{missing}'", page.display());
+    }
+    Ok(found.iter().all(|found| text.contains(found.as_str())))
+}
+
+/// A number with commas between its thousands.
+fn grouped(number: usize) -> String {
+    match number / 1000 {
+        0 => number.to_string(),
+        thousands => format!("{},{:03}", grouped(thousands), number % 1000),
+    }
 }
 
 fn judge(case: &Case, outcome: &CheckOutcome, refusals: &Refusals, count: &mut Count) {

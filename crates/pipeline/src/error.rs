@@ -79,7 +79,7 @@ pub enum PipelineError {
     },
     /// No pipeline that was found fits into the board's memory.
     #[error(
-        "no pipeline fits into the board's memory of {most_bytes} bytes: weights and values of the smallest take {least_bytes} bytes"
+        "no pipeline that was found fits into the board's memory of {most_bytes} bytes: weights and values of the smallest take {least_bytes} bytes"
     )]
     Memory {
         /// What the smallest holds at once.

@@ -25,6 +25,7 @@ pub(crate) fn drift(before: &Observation, now: &Observation, limit: f64) -> Opti
             }
         }
     }
+
     now.cores.iter().find_map(|core| {
         let earlier = before.cores.iter().find(|other| other.core == core.core)?;
         let clock = |load: &CoreLoad| load.hertz.filter(|&hertz| hertz > 0).map(|hertz| hertz as f64);
