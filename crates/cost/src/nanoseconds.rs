@@ -6,6 +6,8 @@ use std::ops::{Add, AddAssign, Sub};
 use std::time::Duration;
 
 /// A time in whole nanoseconds: the unit in which schedules are evaluated, so that equal means equal.
+///
+/// Sums and differences stay within what it can express: a sum ends at the longest time, a difference at zero.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct Nanoseconds(pub u64);
 

@@ -16,9 +16,10 @@ const TIME: Duration = Duration::from_secs(20);
 
 fn main() {
     // `cargo test` runs benchmarks as well, only to see that they start.
-    let networks: &[&str] = match std::env::args().any(|argument| argument == "--test") {
-        true => &[],
-        false => &["googlenet", "inception-v3", "inception-v4", "inception-resnet-v2", "bevformer-like", "petr-like"],
+    let networks: &[&str] = if std::env::args().any(|argument| argument == "--test") {
+        &[]
+    } else {
+        &["googlenet", "inception-v3", "inception-v4", "inception-resnet-v2", "bevformer-like", "petr-like"]
     };
     println!(
         "| instance | nodes | published: gap | seconds | ours: gap | seconds | ours to the published gap: s | ratio |"

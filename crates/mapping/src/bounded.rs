@@ -125,7 +125,7 @@ fn strengthen(
 
 fn keep_if_shorter(problem: &MappingProblem, order: Option<Vec<Vec<TaskId>>>, incumbent: &mut Incumbent) {
     let makespan = order.as_ref().and_then(|order| problem.makespan(order));
-    if let (Some(order), Some(Nanoseconds(makespan))) = (order, makespan)
+    if let (Some(order), Some(makespan)) = (order, makespan)
         && makespan < incumbent.makespan
     {
         *incumbent = Incumbent { order, makespan };
@@ -138,10 +138,10 @@ fn search_from(
     problem: &MappingProblem,
     order: Vec<Vec<TaskId>>,
     incumbent: &mut Incumbent,
-    lower: u64,
+    lower: Nanoseconds,
     budget: &Budget<'_>,
 ) {
-    let Some(Nanoseconds(makespan)) = problem.makespan(&order) else { return };
+    let Some(makespan) = problem.makespan(&order) else { return };
     let mut near = Incumbent { order, makespan };
     for (seed, first_temperature) in [(0, FIRST_TEMPERATURE), (1, FIRST_TEMPERATURE / 3.0)] {
         let settings = AnnealingSettings {
@@ -164,7 +164,7 @@ fn search_on(
     problem: &MappingProblem,
     longest: NodeRange,
     incumbent: &mut Incumbent,
-    lower: &mut u64,
+    lower: &mut Nanoseconds,
     budget: &Budget<'_>,
 ) {
     for seed in 1.. {

@@ -1,5 +1,6 @@
 //! What stands in for the integer programs where there is no solver: nothing to start from, and bounds that need none.
 
+use millstream_cost::Nanoseconds;
 use millstream_schedule::execution::TaskId;
 
 use crate::bounds::{self, PathBounds};
@@ -13,7 +14,7 @@ pub(crate) const STARTS: &[&dyn Mapper] = &[];
 
 /// What the programs would say.
 pub(crate) struct Relaxed {
-    pub(crate) bound: u64,
+    pub(crate) bound: Nanoseconds,
     pub(crate) order: Option<Vec<Vec<TaskId>>>,
 }
 
@@ -21,7 +22,7 @@ pub(crate) struct Relaxed {
 pub(crate) fn bound(
     problem: &MappingProblem,
     _paths: &PathBounds,
-    _horizon: u64,
+    _horizon: Nanoseconds,
     _gap: f64,
     _budget: &Budget<'_>,
 ) -> Result<Relaxed, MappingError> {

@@ -1,5 +1,7 @@
 //! Mappings for which a short search must do.
 
+use millstream_cost::Nanoseconds;
+
 use crate::bounds::PathBounds;
 use crate::bounds::load::{LEAST_NODES_FOR_LOADS, Loads};
 use crate::error::MappingError;
@@ -38,13 +40,13 @@ impl Mapper for Quick {
 }
 
 /// List scheduling, a short local search, bounds, and a short branch and bound; the coarse program only if these leave
-/// a gap. The best order and a lower bound in nanoseconds.
+/// a gap. The best order and a lower bound.
 pub(crate) fn first_part(
     problem: &MappingProblem,
     bounds: &mut PathBounds,
     limits: &MapperLimits<'_>,
     budget: &Budget<'_>,
-) -> Result<(Incumbent, u64), MappingError> {
+) -> Result<(Incumbent, Nanoseconds), MappingError> {
     let mut lower = bounds.critical;
 
     // A program takes longer than all the rest: it has its turn where the others do not come to an end without it.

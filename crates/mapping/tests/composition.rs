@@ -59,8 +59,8 @@ fn table(graph: &Graph, times: &[u64], transfers: [u64; 2], blocks: Option<Block
 
 /// The least time from `next` on if the subgraph before ended on `source`, by trying every order of every subgraph and
 /// every processor on which it may end.
-fn least(graph: &Graph, all: &[Subgraph], table: &CostTable, next: usize, source: Option<ProcessorId>) -> u64 {
-    let Some(subgraph) = all.get(next) else { return 0 };
+fn least(graph: &Graph, all: &[Subgraph], table: &CostTable, next: usize, source: Option<ProcessorId>) -> Nanoseconds {
+    let Some(subgraph) = all.get(next) else { return Nanoseconds::ZERO };
     let processors: Vec<ClassId> = table.class_ids().collect();
     let before = source.map(|source| (all[next - 1].nodes.last().unwrap().as_slice(), source));
     let ends = ProcessorId::all(processors.len()).map(|end| {
@@ -90,11 +90,11 @@ proptest! {
         let best = least(&graph, &all, &table, 0, None);
 
         let mapped = map_network(&graph, &all, &table, &processors, &limits, 1).unwrap();
-        prop_assert_eq!((mapped.makespan.0, mapped.lower_bound.0, mapped.outcome), (best, best, Outcome::Optimal));
+        prop_assert_eq!((mapped.makespan, mapped.lower_bound, mapped.outcome), (best, best, Outcome::Optimal));
         // Mappers that are often beaten: their bounds must not be what they found.
         for mapper in [&Heft as &(dyn millstream_mapping::Mapper + Sync), &Cpop, &SingleProcessor] {
             let composed = compose(&graph, &all, &table, &processors, mapper, &limits, 1).unwrap();
-            prop_assert!(composed.lower_bound.0 <= best && composed.makespan.0 >= best, "{}", mapper.name());
+            prop_assert!(composed.lower_bound <= best && composed.makespan >= best, "{}", mapper.name());
         }
     }
 }

@@ -6,6 +6,7 @@
 //! program that spreads the set's work over the processors; the best ones give its value, and any others a bound as
 //! well.)
 
+use millstream_cost::Nanoseconds;
 use millstream_schedule::execution::{ProcessorId, TaskId};
 
 use crate::bounds::PathBounds;
@@ -13,8 +14,8 @@ use crate::problem::MappingProblem;
 
 /// What prices add up to.
 pub(crate) const UNIT: u64 = 1 << 20;
-/// Nanoseconds that stand for a cost beyond all times: sums of a few of them are still numbers.
-const LONGEST: u64 = u64::MAX / 4;
+/// What stands for a cost beyond all times: sums of a few of them are still numbers.
+const LONGEST: Nanoseconds = Nanoseconds(u64::MAX / 4);
 /// Rounds of looking for better prices.
 const ROUNDS: usize = 40;
 /// Nodes beyond which pairs of them are too many to look at.
@@ -36,7 +37,8 @@ impl Loads {
         let prices = prices(problem);
         let cost = |prices: &Vec<u64>, node: TaskId| {
             let costs = problem.supporting(node).map(|processor| {
-                u128::from(prices[processor.index()]) * u128::from(problem.raw_time(node, processor).unwrap_or(0))
+                let time = problem.time(node, processor).unwrap_or_default();
+                u128::from(prices[processor.index()]) * u128::from(time.0)
             });
             costs.min().unwrap_or(0)
         };
@@ -78,32 +80,32 @@ impl Loads {
     }
 
     /// The longest of: a moment, then what nodes from then on take. Nodes come with their moments falling.
-    fn longest(&self, nodes: &(impl Iterator<Item = TaskId> + Clone), moments: &[u64]) -> u64 {
+    fn longest(&self, nodes: &(impl Iterator<Item = TaskId> + Clone), moments: &[Nanoseconds]) -> Nanoseconds {
         let by_costs = |costs: &Vec<u128>| {
             let mut sum = 0;
             let ends = nodes.clone().map(|node| {
                 sum += costs[node.index()];
                 moments[node.index()] + time(sum)
             });
-            ends.max().unwrap_or(0)
+            ends.max().unwrap_or_default()
         };
-        self.costs.iter().map(by_costs).max().unwrap_or(0)
+        self.costs.iter().map(by_costs).max().unwrap_or_default()
     }
 
     /// The least makespan: some head, what all nodes with this head or a later one and some tail or a longer one take,
     /// and that tail.
-    pub(crate) fn bound(&self, heads: &[u64], tails: &[u64]) -> u64 {
+    pub(crate) fn bound(&self, heads: &[Nanoseconds], tails: &[Nanoseconds]) -> Nanoseconds {
         let mut by_tail: Vec<TaskId> = TaskId::all(self.is_before.len()).collect();
         by_tail.sort_by_key(|node| (std::cmp::Reverse(tails[node.index()]), *node));
         let mut different = heads.to_vec();
         different.sort_unstable();
         different.dedup();
-        let from = |&head: &u64| {
+        let from = |&head: &Nanoseconds| {
             let late = by_tail.iter().copied().filter(|node| heads[node.index()] >= head);
             // Without nodes there is nothing to bound.
-            if by_tail.is_empty() { 0 } else { head + self.longest(&late, tails) }
+            if by_tail.is_empty() { Nanoseconds::ZERO } else { head + self.longest(&late, tails) }
         };
-        different.iter().map(from).max().unwrap_or(0)
+        different.iter().map(from).max().unwrap_or_default()
     }
 }
 
@@ -117,8 +119,8 @@ impl PathBounds {
 }
 
 /// What a cost takes at the least.
-fn time(cost: u128) -> u64 {
-    u64::try_from(cost.div_ceil(u128::from(UNIT))).unwrap_or(LONGEST)
+fn time(cost: u128) -> Nanoseconds {
+    u64::try_from(cost.div_ceil(u128::from(UNIT))).map_or(LONGEST, Nanoseconds)
 }
 
 /// Each processor alone, all of them evenly, and what comes of raising the prices of those that have most to do where
@@ -161,7 +163,7 @@ fn cheapest_loads(problem: &MappingProblem, prices: &[f64]) -> Vec<f64> {
     let mut loads = vec![0.0_f64; problem.processor_count()];
     for node in problem.nodes() {
         let costs = problem.supporting(node).map(|processor| {
-            let time = problem.raw_time(node, processor).unwrap_or(0) as f64;
+            let time = problem.time(node, processor).unwrap_or_default().0 as f64;
             (prices[processor.index()] * time, processor, time)
         });
         if let Some((_, processor, time)) = costs.min_by(|left, right| left.0.total_cmp(&right.0)) {
@@ -177,9 +179,8 @@ pub(crate) fn ancestors(problem: &MappingProblem) -> Vec<Vec<bool>> {
     for node in problem.nodes() {
         let mut row = vec![false; problem.len()];
         for edge in problem.incoming(node) {
-            let maker = edge.from.index();
-            row[maker] = true;
-            for (of_node, of_maker) in row.iter_mut().zip(&is_before[maker]) {
+            row[edge.from.index()] = true;
+            for (of_node, of_maker) in row.iter_mut().zip(&is_before[edge.from.index()]) {
                 *of_node |= of_maker;
             }
         }

@@ -1,12 +1,15 @@
 //! Which node could be started next, and on which processor.
 
+use std::cmp::Reverse;
+
+use millstream_cost::Nanoseconds;
 use millstream_schedule::execution::ProcessorId;
 
-use super::{Candidate, Search};
+use crate::branch_and_bound::{Candidate, Search};
 
 impl Search<'_> {
     /// All nodes on all processors that may still lead to something shorter, the earliest and longest first.
-    pub(super) fn candidates(&self, last_start: u64) -> Vec<Candidate> {
+    pub(super) fn candidates(&self, last_start: Nanoseconds) -> Vec<Candidate> {
         let mut candidates = Vec::new();
         for node in self.ready() {
             for processor in self.problem.supporting(node) {
@@ -22,7 +25,7 @@ impl Search<'_> {
             }
         }
         candidates.sort_unstable_by_key(|candidate| {
-            (candidate.start, u64::MAX - candidate.through, candidate.node, candidate.processor)
+            (candidate.start, Reverse(candidate.through), candidate.node, candidate.processor)
         });
         candidates
     }
@@ -30,8 +33,8 @@ impl Search<'_> {
     /// Whether a processor is unused, and one before it that is the same as well.
     fn has_unused_twin_before(&self, processor: ProcessorId) -> bool {
         let twin = self.twins[processor.index()];
-        let before = twin.index()..processor.index();
+        let mut before = (twin.index()..processor.index()).map(ProcessorId::new);
         !self.is_used[processor.index()]
-            && before.into_iter().any(|other| self.twins[other] == twin && !self.is_used[other])
+            && before.any(|other| self.twins[other.index()] == twin && !self.is_used[other.index()])
     }
 }

@@ -2,12 +2,14 @@
 
 use std::collections::HashMap;
 
+use millstream_cost::Nanoseconds;
+
 /// What matters of a state for the rest of the search.
 pub(super) struct State {
     pub(super) key: StateKey,
     /// When processors are free, when values are made, and the last start: none is better later. States of the same key
     /// have the same number of them, in the same order.
-    pub(super) moments: Vec<u64>,
+    pub(super) moments: Vec<Nanoseconds>,
 }
 
 /// What two states must have in common to be compared.
@@ -21,7 +23,7 @@ pub(super) struct StateKey {
 
 /// States that were met, as far as there is room for them.
 pub(super) struct MetStates {
-    moments: HashMap<StateKey, Vec<Vec<u64>>>,
+    moments: HashMap<StateKey, Vec<Vec<Nanoseconds>>>,
     count: usize,
     most: usize,
 }
@@ -51,6 +53,6 @@ impl MetStates {
 }
 
 /// Whether none of a state's moments is later than another's.
-fn is_at_least_as_good(moments: &[u64], others: &[u64]) -> bool {
+fn is_at_least_as_good(moments: &[Nanoseconds], others: &[Nanoseconds]) -> bool {
     moments.iter().zip(others).all(|(moment, other)| moment <= other)
 }

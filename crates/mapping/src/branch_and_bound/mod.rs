@@ -10,11 +10,10 @@ use millstream_schedule::execution::{Execution, ProcessorId, Recipient, TaskId};
 
 use crate::bounds::PathBounds;
 use crate::bounds::load::UNIT;
+use crate::branch_and_bound::met_states::{MetStates, State, StateKey};
 use crate::mapper::budget::Budget;
 use crate::problem::MappingProblem;
 use crate::search::incumbent::Incumbent;
-
-use met_states::{MetStates, State, StateKey};
 
 /// Between two looks at what is left.
 const STEPS_PER_LOOK: u64 = 4096;
@@ -54,7 +53,7 @@ fn search_within(
 ) -> bool {
     let Some(recipients) = recipients::recipients_of_all(problem) else { return false };
     let mut search = Search::new(problem, incumbent, recipients, limits, budget);
-    let is_complete = search.visit(0, 0);
+    let is_complete = search.visit(Nanoseconds::ZERO, Nanoseconds::ZERO);
     budget.spend(search.steps % STEPS_PER_LOOK * search.steps_per_visit);
     is_complete
 }
@@ -71,7 +70,7 @@ struct Search<'a> {
     /// Whether some transfers occupy their receiver.
     may_fetch: bool,
     /// Per node, the longest of its values' transfers.
-    slowest_transfer: Vec<u64>,
+    slowest_transfer: Vec<Nanoseconds>,
     /// What a nanosecond of each processor costs; [`UNIT`] for all of them together.
     prices: Vec<u64>,
     /// The least cost of each node at these prices.
@@ -98,16 +97,16 @@ struct Search<'a> {
 /// A node that could be started next.
 #[derive(Debug, Clone, Copy)]
 struct Candidate {
-    start: u64,
+    start: Nanoseconds,
     /// The least makespan with it.
-    through: u64,
+    through: Nanoseconds,
     node: TaskId,
     processor: ProcessorId,
 }
 
 impl Search<'_> {
     /// Goes through everything that can follow, with starts at or after `last_start`; `false` if it had to give up.
-    fn visit(&mut self, last_start: u64, makespan: u64) -> bool {
+    fn visit(&mut self, last_start: Nanoseconds, makespan: Nanoseconds) -> bool {
         self.steps += 1;
         if self.steps > self.most_steps {
             return false;
@@ -137,11 +136,12 @@ impl Search<'_> {
         true
     }
 
-    fn keep_if_shorter(&mut self, makespan: u64) {
+    fn keep_if_shorter(&mut self, makespan: Nanoseconds) {
         // Values may have been sent to processors that do not read them after all.
-        let makespan = match self.has_blocking {
-            true => self.problem.makespan(&self.order).map_or(makespan, |time| time.0.min(makespan)),
-            false => makespan,
+        let makespan = if self.has_blocking {
+            self.problem.makespan(&self.order).map_or(makespan, |time| time.min(makespan))
+        } else {
+            makespan
         };
         if makespan < self.incumbent.makespan {
             *self.incumbent = Incumbent { order: self.order.clone(), makespan };
@@ -163,25 +163,25 @@ impl Search<'_> {
     }
 
     /// Earliest start of a node on a processor; `None` if a value that it reads was not sent there.
-    fn start(&self, node: TaskId, processor: ProcessorId, last_start: u64) -> Option<u64> {
-        Some(self.execution.earliest(self.problem, node, processor)?.0.max(last_start))
+    fn start(&self, node: TaskId, processor: ProcessorId, last_start: Nanoseconds) -> Option<Nanoseconds> {
+        Some(self.execution.earliest(self.problem, node, processor)?.max(last_start))
     }
 
     /// The least makespan if the node starts then.
-    fn through(&self, node: TaskId, processor: ProcessorId, start: u64) -> u64 {
-        start + self.problem.raw_time(node, processor).unwrap_or(0) + self.bounds.tail(node, processor)
+    fn through(&self, node: TaskId, processor: ProcessorId, start: Nanoseconds) -> Nanoseconds {
+        start + self.problem.time(node, processor).unwrap_or_default() + self.bounds.tail(node, processor)
     }
 
     /// Places a node, goes on from there, and takes it back; `false` if the search had to give up. `set` has a bit for
     /// each of its possible recipients.
-    fn place(&mut self, candidate: Candidate, set: u32, makespan: u64) -> bool {
+    fn place(&mut self, candidate: Candidate, set: u32, makespan: Nanoseconds) -> bool {
         let Candidate { start, node, processor, .. } = candidate;
         let problem = self.problem;
         let possible = self.recipients(candidate).iter().enumerate();
         let sent: Vec<Recipient> = possible.filter(|(bit, _)| set >> bit & 1 == 1).map(|(_, sent)| *sent).collect();
 
         let mark = self.execution.mark();
-        let Some(span) = self.execution.run_to(problem, node, processor, Nanoseconds(start), &sent) else {
+        let Some(span) = self.execution.run_to(problem, node, processor, start, &sent) else {
             return true;
         };
         let was_used = std::mem::replace(&mut self.is_used[processor.index()], true);
@@ -190,7 +190,7 @@ impl Search<'_> {
         self.left -= self.costs[node.index()];
         problem.outgoing(node).for_each(|edge| self.waiting[edge.to.index()] -= 1);
 
-        let is_complete = self.visit(start, makespan.max(span.end.0));
+        let is_complete = self.visit(start, makespan.max(span.end));
 
         problem.outgoing(node).for_each(|edge| self.waiting[edge.to.index()] += 1);
         self.left += self.costs[node.index()];
@@ -202,12 +202,12 @@ impl Search<'_> {
     }
 
     /// Whether no way to go on is shorter than what was found.
-    fn is_hopeless(&self, last_start: u64) -> bool {
+    fn is_hopeless(&self, last_start: Nanoseconds) -> bool {
         // What all processors cost until then, and what is left at its cheapest, is at most what all cost for the whole
         // makespan.
         let gone = self.execution.free().iter().zip(&self.prices);
-        let gone: u128 = gone.map(|(free, &price)| u128::from(free.0.max(last_start)) * u128::from(price)).sum();
-        if (gone + self.left).div_ceil(u128::from(UNIT)) >= u128::from(self.incumbent.makespan) {
+        let gone: u128 = gone.map(|(free, &price)| u128::from((*free).max(last_start).0) * u128::from(price)).sum();
+        if (gone + self.left).div_ceil(u128::from(UNIT)) >= u128::from(self.incumbent.makespan.0) {
             return true;
         }
         // Every node that could start now has to, somewhere.
@@ -222,22 +222,22 @@ impl Search<'_> {
 
     /// What matters for the rest: where values are that others still wait for, and moments of which none is better
     /// later.
-    fn state(&self, last_start: u64) -> State {
+    fn state(&self, last_start: Nanoseconds) -> State {
         // Nothing starts before the last start, so what is earlier counts as then; but a processor may have fetched
         // values by then.
-        let idle_until = |moment: u64| if self.may_fetch { moment } else { moment.max(last_start) };
+        let idle_until = |moment: Nanoseconds| if self.may_fetch { moment } else { moment.max(last_start) };
         let free = self.execution.free();
 
         let mut homes = Vec::new();
-        let mut moments: Vec<u64> = free.iter().map(|free| idle_until(free.0)).collect();
+        let mut moments: Vec<Nanoseconds> = free.iter().map(|&free| idle_until(free)).collect();
         for node in self.problem.nodes().filter(|&node| self.is_placed(node)) {
             if self.problem.outgoing(node).all(|edge| self.is_placed(edge.to)) {
                 continue;
             }
             homes.push(self.execution.home(node).map_or(0, |home| home.index() as u8));
             // Values that are everywhere by now might as well be there a little later.
-            let made = self.execution.span(node).end.0;
-            let everywhere = last_start.saturating_sub(self.slowest_transfer[node.index()]);
+            let made = self.execution.span(node).end;
+            let everywhere = last_start - self.slowest_transfer[node.index()];
             moments.push(if self.may_fetch { made } else { made.max(everywhere) });
 
             if self.has_blocking {
@@ -247,7 +247,7 @@ impl Search<'_> {
                 for transfer in there {
                     homes.extend([transfer.value.index() as u8, transfer.to.index() as u8]);
                     // Its readers there start when the processor is free.
-                    moments.push(transfer.at.max(free[transfer.to.index()]).0.max(last_start));
+                    moments.push(transfer.at.max(free[transfer.to.index()]).max(last_start));
                 }
             }
         }
@@ -261,12 +261,13 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::bounds::quick_bound;
+    use crate::mapper::limits::MapperLimits;
     use crate::problems::{best_order, blocking_problems, brute_force, problems};
-    use crate::{MapperLimits, bounds};
 
     /// What the search finds by itself, and whether it looked at everything.
     fn from_nothing(problem: &MappingProblem, most_steps: u64) -> (Incumbent, bool) {
-        let mut incumbent = Incumbent { order: Vec::new(), makespan: u64::MAX };
+        let mut incumbent = Incumbent { order: Vec::new(), makespan: Nanoseconds(u64::MAX) };
         let is_complete = search(problem, &mut incumbent, most_steps, &Budget::start(&MapperLimits::default()));
         (incumbent, is_complete)
     }
@@ -280,7 +281,7 @@ mod tests {
             let (incumbent, is_complete) = from_nothing(&problem, u64::MAX);
             prop_assert!(is_complete);
             prop_assert_eq!(incumbent.makespan, brute_force(&problem));
-            prop_assert_eq!(problem.makespan(&incumbent.order), Some(Nanoseconds(incumbent.makespan)));
+            prop_assert_eq!(problem.makespan(&incumbent.order), Some(incumbent.makespan));
         }
 
         #[test]
@@ -288,7 +289,7 @@ mod tests {
             let (incumbent, is_complete) = from_nothing(&problem, u64::MAX);
             prop_assert!(is_complete);
             prop_assert_eq!(incumbent.makespan, best_order(&problem));
-            prop_assert_eq!(problem.makespan(&incumbent.order), Some(Nanoseconds(incumbent.makespan)));
+            prop_assert_eq!(problem.makespan(&incumbent.order), Some(incumbent.makespan));
         }
 
         /// A search that was cut off never says that it looked at everything, unless what it has is the optimum.
@@ -309,7 +310,7 @@ mod tests {
         #[test]
         fn remembering_states_changes_nothing(problem in prop_oneof![2 => blocking_problems(8), 1 => problems(9)]) {
             let none_remembered = SearchLimits { most_steps: u64::MAX, most_states: 0 };
-            let mut plain = Incumbent { order: Vec::new(), makespan: u64::MAX };
+            let mut plain = Incumbent { order: Vec::new(), makespan: Nanoseconds(u64::MAX) };
             prop_assert!(search_within(&problem, &mut plain, none_remembered, &Budget::start(&MapperLimits::default())));
             let (incumbent, is_complete) = from_nothing(&problem, u64::MAX);
             prop_assert!(is_complete);
@@ -322,8 +323,8 @@ mod tests {
 
         #[test]
         fn quick_bounds_are_no_higher_than_the_optimum(plain in problems(7), blocking in blocking_problems(5)) {
-            prop_assert!(bounds::quick_bound(&plain) <= brute_force(&plain));
-            prop_assert!(bounds::quick_bound(&blocking) <= best_order(&blocking));
+            prop_assert!(quick_bound(&plain) <= brute_force(&plain));
+            prop_assert!(quick_bound(&blocking) <= best_order(&blocking));
         }
     }
 }

@@ -1,17 +1,16 @@
 //! What a search knows before it begins.
 
-use millstream_cost::BlockedEnd;
+use millstream_cost::{BlockedEnd, Nanoseconds};
 use millstream_schedule::execution::{Execution, Recipient, TaskId};
 
 use crate::bounds::PathBounds;
 use crate::bounds::load::{LEAST_NODES_FOR_LOADS, Loads, UNIT};
+use crate::branch_and_bound::met_states::MetStates;
+use crate::branch_and_bound::{Search, SearchLimits};
 use crate::mapper::budget::Budget;
 use crate::problem::MappingProblem;
 use crate::problem::edge::Edge;
 use crate::search::incumbent::Incumbent;
-
-use super::met_states::MetStates;
-use super::{Search, SearchLimits};
 
 /// Steps of the budget for each processor that a state's next node may go to.
 const STEPS_PER_CANDIDATE: u64 = 4;
@@ -60,7 +59,7 @@ impl<'a> Search<'a> {
 fn static_bounds(problem: &MappingProblem) -> (PathBounds, Vec<u64>, Vec<u128>) {
     let mut bounds = PathBounds::new(problem);
     let even = vec![UNIT / problem.processor_count().max(1) as u64; problem.processor_count()];
-    let cost = |node: TaskId| u128::from(even.first().copied().unwrap_or(0)) * u128::from(problem.raw_least_time(node));
+    let cost = |node: TaskId| u128::from(even.first().copied().unwrap_or(0)) * u128::from(problem.least_time(node).0);
     let costs: Vec<u128> = problem.nodes().map(cost).collect();
     if problem.len() < LEAST_NODES_FOR_LOADS {
         return (bounds, even, costs);
@@ -72,6 +71,6 @@ fn static_bounds(problem: &MappingProblem) -> (PathBounds, Vec<u64>, Vec<u128>) 
     (bounds, prices, costs)
 }
 
-fn slowest_transfer(problem: &MappingProblem, node: TaskId) -> u64 {
-    problem.outgoing(node).map(Edge::slowest_transfer).max().unwrap_or(0)
+fn slowest_transfer(problem: &MappingProblem, node: TaskId) -> Nanoseconds {
+    problem.outgoing(node).map(Edge::slowest_transfer).max().unwrap_or_default()
 }

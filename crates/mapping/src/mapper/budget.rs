@@ -3,6 +3,8 @@
 use std::cell::Cell;
 use std::sync::atomic::Ordering;
 
+use millstream_cost::Nanoseconds;
+
 use crate::mapper::limits::MapperLimits;
 use crate::mapper::outcome::Outcome;
 
@@ -42,11 +44,11 @@ impl<'a> Budget<'a> {
     }
 
     /// Why to stop now, if there is a reason.
-    pub(crate) fn reason(&self, makespan: u64, lower_bound: u64) -> Option<Outcome> {
+    pub(crate) fn reason(&self, makespan: Nanoseconds, lower_bound: Nanoseconds) -> Option<Outcome> {
         if makespan <= lower_bound {
             Some(Outcome::Optimal)
-        } else if (makespan - lower_bound) as f64 <= self.limits.gap * lower_bound as f64
-            || makespan - lower_bound <= self.limits.slack.0
+        } else if (makespan - lower_bound).0 as f64 <= self.limits.gap * lower_bound.0 as f64
+            || makespan - lower_bound <= self.limits.slack
         {
             Some(Outcome::GapReached)
         } else if self.is_cancelled() {

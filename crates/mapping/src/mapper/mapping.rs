@@ -39,6 +39,6 @@ impl Mapping {
 
     /// How much longer this may be than the best, relative to the lower bound.
     pub fn gap(&self) -> f64 {
-        self.makespan.0.saturating_sub(self.lower_bound.0) as f64 / self.lower_bound.0.max(1) as f64
+        (self.makespan - self.lower_bound).0 as f64 / self.lower_bound.0.max(1) as f64
     }
 }

@@ -32,7 +32,7 @@ pub(crate) struct Pair {
 pub(crate) struct Path {
     pub(crate) pairs: Vec<Pair>,
     /// The sum of what they cost.
-    pub(crate) nanoseconds: u64,
+    pub(crate) cost: Nanoseconds,
 }
 
 /// The mapping problems of all pairs. Pairs whose problems are the same share one.
@@ -128,7 +128,7 @@ impl Composition {
     }
 
     /// The path with the least sum of what `cost` says of its pairs' mappings.
-    pub(crate) fn shortest(&self, cost: impl Fn(&Mapping) -> u64) -> Path {
+    pub(crate) fn shortest(&self, cost: impl Fn(&Mapping) -> Nanoseconds) -> Path {
         // So far, per processor on which the last subgraph ended.
         let mut paths: Vec<Option<Path>> = vec![None; self.processor_count];
         let processors = ProcessorId::all(self.processor_count);
@@ -142,15 +142,15 @@ impl Composition {
                 let paths = sources.iter().filter_map(|(source, before)| {
                     let pair = Pair { subgraph, source: *source, end };
                     let mapping = self.solved(pair)?;
-                    let nanoseconds = before.as_ref()?.nanoseconds + cost(mapping);
-                    Some((nanoseconds, before.as_ref()?, pair))
+                    let before = before.as_ref()?;
+                    Some((before.cost + cost(mapping), before, pair))
                 });
-                let (nanoseconds, before, pair) = paths.min_by_key(|(nanoseconds, ..)| *nanoseconds)?;
-                Some(Path { pairs: [before.pairs.as_slice(), &[pair]].concat(), nanoseconds })
+                let (cost, before, pair) = paths.min_by_key(|(cost, ..)| *cost)?;
+                Some(Path { pairs: [before.pairs.as_slice(), &[pair]].concat(), cost })
             };
             paths = processors.clone().map(extended).collect();
         }
-        paths.into_iter().flatten().min_by_key(|path| path.nanoseconds).unwrap_or_default()
+        paths.into_iter().flatten().min_by_key(|path| path.cost).unwrap_or_default()
     }
 
     /// Of the problems of some pairs, those that are not settled, the widest gaps first, at most so many.
@@ -169,8 +169,8 @@ impl Composition {
         self.solved(pair).cloned().unwrap_or_else(|| Mapping {
             placement: Vec::new(),
             order: Vec::new(),
-            makespan: Nanoseconds(0),
-            lower_bound: Nanoseconds(0),
+            makespan: Nanoseconds::ZERO,
+            lower_bound: Nanoseconds::ZERO,
             outcome: Outcome::Optimal,
             steps: 0,
         })
@@ -204,8 +204,8 @@ impl PairProblem {
         self.mapping = Some(mapping);
     }
 
-    /// How far its mapping may be from the best, in nanoseconds.
-    fn gap(&self) -> u64 {
-        self.mapping.as_ref().map_or(0, |mapping| mapping.makespan.0.saturating_sub(mapping.lower_bound.0))
+    /// How far its mapping may be from the best.
+    fn gap(&self) -> Nanoseconds {
+        self.mapping.as_ref().map_or(Nanoseconds::ZERO, |mapping| mapping.makespan - mapping.lower_bound)
     }
 }

@@ -45,7 +45,7 @@ pub struct NetworkMapping {
 impl NetworkMapping {
     /// How much longer this may be than the best, relative to the lower bound.
     pub fn gap(&self) -> f64 {
-        self.makespan.0.saturating_sub(self.lower_bound.0) as f64 / self.lower_bound.0.max(1) as f64
+        (self.makespan - self.lower_bound).0 as f64 / self.lower_bound.0.max(1) as f64
     }
 }
 
@@ -73,12 +73,12 @@ pub fn map_network(
     let mut composition = composition(graph, subgraphs, table, processors)?;
     composition.solve_all(&Quick, limits, threads)?;
     loop {
-        let makespan = composition.shortest(|mapping| mapping.makespan.0).nanoseconds;
+        let makespan = composition.shortest(|mapping| mapping.makespan).cost;
         // The bound of the whole rises only if those of the subgraphs on the path do that gives it.
-        let bound = composition.shortest(|mapping| mapping.lower_bound.0);
+        let bound = composition.shortest(|mapping| mapping.lower_bound);
         let open = composition.unsolved(&bound.pairs, threads);
 
-        let reason = budget.reason(makespan, bound.nanoseconds);
+        let reason = budget.reason(makespan, bound.cost);
         if let Some(outcome) = reason.or_else(|| open.is_empty().then_some(Outcome::StepLimit)) {
             return Ok(network_mapping(&composition, outcome));
         }
@@ -122,9 +122,12 @@ pub fn entered_problem(
 
     for (node, operators) in problem.nodes().zip(&subgraph.nodes) {
         for (target, &class) in ProcessorId::all(processors.len()).zip(processors) {
-            let arrival = |bytes: u64| match target == source {
-                true => Nanoseconds::ZERO,
-                false => table.transfer(processors[source.index()], class, bytes),
+            let arrival = |bytes: u64| {
+                if target == source {
+                    Nanoseconds::ZERO
+                } else {
+                    table.transfer(processors[source.index()], class, bytes)
+                }
             };
             let read = operators
                 .iter()
@@ -162,14 +165,14 @@ fn composition(
 
 /// The network's mapping as far as its subgraphs are solved.
 fn network_mapping(composition: &Composition, outcome: Outcome) -> NetworkMapping {
-    let best = composition.shortest(|mapping| mapping.makespan.0);
-    let bound = composition.shortest(|mapping| mapping.lower_bound.0);
+    let best = composition.shortest(|mapping| mapping.makespan);
+    let bound = composition.shortest(|mapping| mapping.lower_bound);
     let part = |&pair: &Pair| SubgraphMapping { mapping: composition.mapping(pair), end: pair.end };
     NetworkMapping {
         subgraphs: best.pairs.iter().map(part).collect(),
-        makespan: Nanoseconds(best.nanoseconds),
-        lower_bound: Nanoseconds(bound.nanoseconds),
-        outcome: if best.nanoseconds == bound.nanoseconds { Outcome::Optimal } else { outcome },
+        makespan: best.cost,
+        lower_bound: bound.cost,
+        outcome: if best.cost == bound.cost { Outcome::Optimal } else { outcome },
         problem_count: composition.problem_count(),
     }
 }

@@ -12,8 +12,8 @@ pub struct Edge {
     pub to: TaskId,
     /// Which of the maker's values it is: edges with the same one share its transfers.
     value: OutputId,
-    /// Nanoseconds; row per sending processor.
-    transfers: Vec<u64>,
+    /// Times of the transfers; row per sending processor.
+    transfers: Vec<Nanoseconds>,
     /// Which end each transfer occupies.
     blocks: Vec<Option<BlockedEnd>>,
     processor_count: usize,
@@ -24,7 +24,7 @@ impl Edge {
     /// on beside computation.
     pub fn new(from: TaskId, to: TaskId, transfers: Vec<Vec<Nanoseconds>>) -> Self {
         let processor_count = transfers.len();
-        let transfers: Vec<u64> = transfers.into_iter().flatten().map(|time| time.0).collect();
+        let transfers: Vec<Nanoseconds> = transfers.into_iter().flatten().collect();
         Self { from, to, value: OutputId::new(0), blocks: vec![None; transfers.len()], processor_count, transfers }
     }
 
@@ -42,12 +42,7 @@ impl Edge {
 
     /// Time that the transfer from one processor to another takes.
     pub fn transfer(&self, maker: ProcessorId, reader: ProcessorId) -> Nanoseconds {
-        Nanoseconds(self.raw_transfer(maker, reader))
-    }
-
-    /// [`Edge::transfer`] in nanoseconds, as searches calculate.
-    pub(crate) fn raw_transfer(&self, maker: ProcessorId, reader: ProcessorId) -> u64 {
-        if maker == reader { 0 } else { self.transfers[self.cell(maker, reader)] }
+        if maker == reader { Nanoseconds::ZERO } else { self.transfers[self.cell(maker, reader)] }
     }
 
     /// Which end the transfer from one processor to another occupies.
@@ -61,8 +56,8 @@ impl Edge {
         self.processor_count == processor_count && self.transfers.len() == pairs && self.blocks.len() == pairs
     }
 
-    /// Times of the transfers between any two processors, in nanoseconds.
-    pub(crate) fn raw_transfers(&self) -> &[u64] {
+    /// Times of the transfers between any two processors.
+    pub(crate) fn transfers(&self) -> &[Nanoseconds] {
         &self.transfers
     }
 
@@ -82,9 +77,9 @@ impl Edge {
         self.value
     }
 
-    /// The longest of the transfers between any two processors, in nanoseconds.
-    pub(crate) fn slowest_transfer(&self) -> u64 {
-        self.pairs().map(|(from, to)| self.raw_transfer(from, to)).max().unwrap_or(0)
+    /// The longest of the transfers between any two processors.
+    pub(crate) fn slowest_transfer(&self) -> Nanoseconds {
+        self.pairs().map(|(from, to)| self.transfer(from, to)).max().unwrap_or_default()
     }
 
     /// Whether a transfer between some two processors occupies this end.

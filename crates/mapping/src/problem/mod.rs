@@ -16,7 +16,7 @@ use crate::error::MappingError;
 use crate::problem::edge::Edge;
 
 /// No operator takes longer, so that sums of all of them stay numbers.
-const LONGEST_NANOSECONDS: u64 = 24 * 3600 * 1_000_000_000;
+const LONGEST_TIME: Nanoseconds = Nanoseconds(24 * 3600 * 1_000_000_000);
 
 /// Nodes with times on processors, and what moving their values takes: everything that a mapper needs to know.
 ///
@@ -26,9 +26,9 @@ pub struct MappingProblem {
     names: Vec<String>,
     processor_count: usize,
     /// Row per node.
-    times: Vec<Option<u64>>,
+    times: Vec<Option<Nanoseconds>>,
     /// When what comes from outside has arrived; row per node.
-    releases: Vec<u64>,
+    releases: Vec<Nanoseconds>,
     edges: Vec<Edge>,
     /// Places in `edges` of what each node reads.
     incoming: Vec<Vec<DependencyId>>,
@@ -70,8 +70,8 @@ impl TaskGraph for MappingProblem {
 /// All that matters for a mapping: problems with equal keys have the same mappings.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct ProblemKey {
-    times: Vec<Option<u64>>,
-    releases: Vec<u64>,
+    times: Vec<Option<Nanoseconds>>,
+    releases: Vec<Nanoseconds>,
     edges: Vec<Edge>,
 }
 
@@ -108,12 +108,12 @@ impl MappingProblem {
             outgoing[from].push(id);
         }
 
-        let times: Vec<Option<u64>> = times.into_iter().flatten().map(|time| time.map(|time| time.0)).collect();
-        let longest = times.iter().flatten().chain(edges.iter().flat_map(Edge::raw_transfers)).max();
-        if longest.is_some_and(|&longest| longest > LONGEST_NANOSECONDS) {
+        let times: Vec<Option<Nanoseconds>> = times.into_iter().flatten().collect();
+        let longest = times.iter().flatten().chain(edges.iter().flat_map(Edge::transfers)).max();
+        if longest.is_some_and(|&longest| longest > LONGEST_TIME) {
             return shape("a time is longer than a day; is it infinite where it should be unsupported?".to_owned());
         }
-        let releases = vec![0; names.len() * processor_count];
+        let releases = vec![Nanoseconds::ZERO; names.len() * processor_count];
         Ok(Self { names, processor_count, times, releases, edges, incoming, outgoing })
     }
 
@@ -183,7 +183,7 @@ impl MappingProblem {
     /// Sets when what a node reads from outside has arrived on a processor, counted from the beginning of the problem.
     pub fn set_release(&mut self, node: TaskId, processor: ProcessorId, release: Nanoseconds) {
         let cell = self.cell(node, processor);
-        self.releases[cell] = release.0;
+        self.releases[cell] = release;
     }
 
     /// Where tables with a row per node have what is true of a node on a processor.
@@ -233,21 +233,11 @@ impl MappingProblem {
 
     /// A node's time on a processor; `None` if the processor can't run it.
     pub fn time(&self, node: TaskId, processor: ProcessorId) -> Option<Nanoseconds> {
-        self.raw_time(node, processor).map(Nanoseconds)
+        self.times[self.cell(node, processor)]
     }
 
     /// When what a node reads from outside has arrived on a processor, counted from the beginning of the problem.
     pub fn release(&self, node: TaskId, processor: ProcessorId) -> Nanoseconds {
-        Nanoseconds(self.raw_release(node, processor))
-    }
-
-    /// [`MappingProblem::time`] in nanoseconds, as searches calculate.
-    pub(crate) fn raw_time(&self, node: TaskId, processor: ProcessorId) -> Option<u64> {
-        self.times[self.cell(node, processor)]
-    }
-
-    /// [`MappingProblem::release`] in nanoseconds, as searches calculate.
-    pub(crate) fn raw_release(&self, node: TaskId, processor: ProcessorId) -> u64 {
         self.releases[self.cell(node, processor)]
     }
 
@@ -273,11 +263,6 @@ impl MappingProblem {
 
     /// The least time of a node on any processor.
     pub fn least_time(&self, node: TaskId) -> Nanoseconds {
-        Nanoseconds(self.raw_least_time(node))
-    }
-
-    /// [`MappingProblem::least_time`] in nanoseconds, as searches calculate.
-    pub(crate) fn raw_least_time(&self, node: TaskId) -> u64 {
-        self.supporting(node).filter_map(|processor| self.raw_time(node, processor)).min().unwrap_or(0)
+        self.supporting(node).filter_map(|processor| self.time(node, processor)).min().unwrap_or_default()
     }
 }

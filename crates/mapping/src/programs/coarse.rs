@@ -1,6 +1,7 @@
 //! The coarse-grained integer program of Para-Pipe.
 
 use good_lp::{Expression, ProblemVariables, Solution, SolverModel, constraint, highs, variable};
+use millstream_cost::Nanoseconds;
 use millstream_schedule::execution::{ProcessorId, TaskId};
 
 use crate::error::MappingError;
@@ -57,7 +58,7 @@ impl Mapper for CoarseIlp {
 
 fn fastest_for(problem: &MappingProblem, node: TaskId) -> ProcessorId {
     let supporting = problem.supporting(node);
-    supporting.min_by_key(|&processor| problem.raw_time(node, processor)).unwrap_or(ProcessorId::new(0))
+    supporting.min_by_key(|&processor| problem.time(node, processor)).unwrap_or(ProcessorId::new(0))
 }
 
 /// Nodes that hang together by edges between them.
@@ -89,11 +90,11 @@ fn components(problem: &MappingProblem, nodes: &[TaskId]) -> Vec<Vec<TaskId>> {
 
 /// The path with the most work, each node counted at its fastest.
 fn demanding_path(problem: &MappingProblem, branch: &[TaskId]) -> Path {
-    let mut best: Vec<(u64, Option<TaskId>)> = vec![(0, None); problem.len()];
+    let mut best: Vec<(Nanoseconds, Option<TaskId>)> = vec![(Nanoseconds::ZERO, None); problem.len()];
     for &node in branch {
         let before = problem.incoming(node).map(|edge| edge.from).filter(|from| branch.contains(from));
-        let longest = before.map(|from| (best[from.index()].0, Some(from))).max().unwrap_or((0, None));
-        best[node.index()] = (longest.0 + problem.raw_least_time(node), longest.1);
+        let longest = before.map(|from| (best[from.index()].0, Some(from))).max().unwrap_or_default();
+        best[node.index()] = (longest.0 + problem.least_time(node), longest.1);
     }
     let mut path = Vec::new();
     let mut at = branch.iter().copied().max_by_key(|node| best[node.index()].0);
@@ -131,7 +132,7 @@ fn assign(
 
 /// Where a node of a path runs that goes to this processor.
 fn here(problem: &MappingProblem, node: TaskId, processor: ProcessorId) -> ProcessorId {
-    if problem.raw_time(node, processor).is_some() { processor } else { fastest_for(problem, node) }
+    if problem.time(node, processor).is_some() { processor } else { fastest_for(problem, node) }
 }
 
 /// What a path takes on a processor, transfers to nodes that can't run there and to what reads its last node included.
@@ -142,12 +143,12 @@ fn path_cost(
     home: impl Fn(TaskId) -> ProcessorId,
 ) -> f64 {
     let here = |node: TaskId| here(problem, node, processor);
-    let times = path.iter().map(|&node| problem.raw_time(node, here(node)).unwrap_or(0));
+    let times = path.iter().map(|&node| problem.time(node, here(node)).unwrap_or_default());
     let moved = path.iter().filter(|&&node| here(node) != processor);
-    let moves = moved.flat_map(|&node| problem.incoming(node).map(|edge| edge.raw_transfer(processor, here(edge.to))));
+    let moves = moved.flat_map(|&node| problem.incoming(node).map(|edge| edge.transfer(processor, here(edge.to))));
     let leaving = path.last().into_iter().flat_map(|&tail| problem.outgoing(tail));
-    let leaves = leaving.map(|edge: &Edge| edge.raw_transfer(processor, home(edge.to))).max().unwrap_or(0);
-    (times.sum::<u64>() + moves.sum::<u64>() + leaves) as f64
+    let leaves = leaving.map(|edge: &Edge| edge.transfer(processor, home(edge.to))).max().unwrap_or_default();
+    (times.sum::<Nanoseconds>() + moves.sum::<Nanoseconds>() + leaves).0 as f64
 }
 
 /// The processor of each path, of which the costs on each processor are given, such that the longest load is least.
@@ -163,9 +164,12 @@ fn least_load(costs: &[Vec<f64>], fastest: ProcessorId, loads: &[f64]) -> Result
     for row in &chosen {
         model.add_constraint(constraint!(row.iter().copied().sum::<Expression>() == 1.0));
     }
-    for (processor, load) in loads.iter().enumerate() {
-        let node_load: Expression =
-            costs.iter().zip(&chosen).map(|(costs, row)| costs[processor] / unit * row[processor]).sum();
+    for (processor, load) in ProcessorId::all(loads.len()).zip(loads) {
+        let node_load: Expression = costs
+            .iter()
+            .zip(&chosen)
+            .map(|(costs, row)| costs[processor.index()] / unit * row[processor.index()])
+            .sum();
         model.add_constraint(constraint!(node_load + load / unit <= longest));
     }
     let solution = model.solve().map_err(|error| MappingError::Solver { detail: error.to_string() })?;

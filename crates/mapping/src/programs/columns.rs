@@ -1,17 +1,18 @@
 //! The columns of the relaxation, and what they stand for.
 
 use highs::Col;
+use millstream_cost::Nanoseconds;
 use millstream_schedule::execution::ProcessorId;
 
 /// What occupies a processor if its column says so: a node, or a transfer of a value.
 pub(super) struct Item {
     pub(super) processor: ProcessorId,
-    /// Earliest start, in nanoseconds.
-    pub(super) head: u64,
-    /// Least time from its end until everything is done, in nanoseconds.
-    pub(super) tail: u64,
+    /// Earliest start.
+    pub(super) head: Nanoseconds,
+    /// Least time from its end until everything is done.
+    pub(super) tail: Nanoseconds,
     pub(super) column: Column,
-    /// Time for each unit of the column.
+    /// Time for each unit of the column, in the solver's unit.
     pub(super) weight: f64,
 }
 

@@ -14,10 +14,10 @@ use crate::mapper::mapping::Mapping;
 use crate::mapper::outcome::Outcome;
 use crate::problem::MappingProblem;
 use crate::problem::edge::Edge;
-use crate::search::incumbent::Incumbent;
-use crate::search::{incumbent, starts};
-
-use super::solver::{Until, minimise};
+use crate::programs::STARTS;
+use crate::programs::solver::{Until, minimise};
+use crate::search::incumbent::{Incumbent, finish};
+use crate::search::starts::{LISTS, best_of};
 
 /// The horizon in the solver's units.
 const SCALE: f64 = 1000.0;
@@ -39,11 +39,10 @@ impl Mapper for FineIlp {
         // Without a solution in time, what the solver would have been compared with.
         let incumbent = match incumbent {
             Some(incumbent) => incumbent,
-            None => starts::best_of(&[starts::LISTS, super::STARTS].concat(), problem, limits)
-                .ok_or(MappingError::NoMapping)?,
+            None => best_of(&[LISTS, STARTS].concat(), problem, limits).ok_or(MappingError::NoMapping)?,
         };
         let outcome = budget.reason(incumbent.makespan, lower).unwrap_or(Outcome::StepLimit);
-        Ok(incumbent::finish(problem, incumbent, lower, outcome))
+        Ok(finish(problem, incumbent, lower, outcome))
     }
 }
 
@@ -59,18 +58,22 @@ impl FineIlp {
         limits: &MapperLimits<'_>,
     ) -> Result<Option<Mapping>, MappingError> {
         let (incumbent, lower) = solve(problem, limits)?;
-        let finish = |incumbent: Incumbent| {
+        let finished = |incumbent: Incumbent| {
             let reason = Budget::start(limits).reason(incumbent.makespan, lower);
-            incumbent::finish(problem, incumbent, lower, reason.unwrap_or(Outcome::StepLimit))
+            finish(problem, incumbent, lower, reason.unwrap_or(Outcome::StepLimit))
         };
-        Ok(incumbent.map(finish))
+        Ok(incumbent.map(finished))
     }
 }
 
 /// What the solver found in time, and a bound.
-fn solve(problem: &MappingProblem, limits: &MapperLimits<'_>) -> Result<(Option<Incumbent>, u64), MappingError> {
+fn solve(
+    problem: &MappingProblem,
+    limits: &MapperLimits<'_>,
+) -> Result<(Option<Incumbent>, Nanoseconds), MappingError> {
     if problem.is_empty() {
-        return Ok((Some(Incumbent { order: vec![Vec::new(); problem.processor_count()], makespan: 0 }), 0));
+        let order = vec![Vec::new(); problem.processor_count()];
+        return Ok((Some(Incumbent { order, makespan: Nanoseconds::ZERO }), Nanoseconds::ZERO));
     }
     let mut program = Program::new(problem);
     let rows = std::mem::take(&mut program.rows);
@@ -96,11 +99,11 @@ impl Program {
         let makespan = rows.add_column(1.0, 0.0..);
         let mut assigned = Vec::with_capacity(problem.len());
         for node in problem.nodes() {
-            let column = |processor| problem.raw_time(node, processor).map(|_| rows.add_integer_column(0.0, 0..=1));
+            let column = |processor| problem.time(node, processor).map(|_| rows.add_integer_column(0.0, 0..=1));
             assigned.push(problem.processors().map(column).collect());
         }
         let starts = problem.nodes().map(|_| rows.add_column(0.0, 0.0..)).collect();
-        let unit = horizon(problem).max(1) as f64 / SCALE;
+        let unit = horizon(problem).0.max(1) as f64 / SCALE;
         let mut program = Self { rows, unit, makespan, assigned, starts };
 
         problem.nodes().for_each(|node| program.add_node(problem, node));
@@ -109,12 +112,12 @@ impl Program {
         program
     }
 
-    fn scaled(&self, nanoseconds: u64) -> f64 {
-        nanoseconds as f64 / self.unit
+    fn scaled(&self, time: Nanoseconds) -> f64 {
+        time.0 as f64 / self.unit
     }
 
     fn time(&self, problem: &MappingProblem, node: TaskId, processor: ProcessorId) -> f64 {
-        self.scaled(problem.raw_time(node, processor).unwrap_or(0))
+        self.scaled(problem.time(node, processor).unwrap_or_default())
     }
 
     fn start(&self, node: TaskId) -> Col {
@@ -139,7 +142,7 @@ impl Program {
         self.rows.add_row(0.., end);
         let mut begin = vec![(start, 1.0)];
         begin.extend(
-            choices.iter().map(|&(processor, column)| (column, -self.scaled(problem.raw_release(node, processor)))),
+            choices.iter().map(|&(processor, column)| (column, -self.scaled(problem.release(node, processor)))),
         );
         self.rows.add_row(0.., begin);
     }
@@ -155,7 +158,7 @@ impl Program {
                 let both = self.rows.add_integer_column(0.0, 0..=1);
                 self.rows.add_row(..=0, [(both, 1.0), (made, -1.0)]);
                 self.rows.add_row(..=0, [(both, 1.0), (read, -1.0)]);
-                row.push((both, -self.scaled(edge.raw_transfer(maker, reader))));
+                row.push((both, -self.scaled(edge.transfer(maker, reader))));
                 all.push((both, 1.0));
             }
         }
@@ -212,25 +215,25 @@ impl Program {
         let mut nodes: Vec<TaskId> = problem.nodes().collect();
         // Starts that differ by rounding only keep the order of the nodes, which is topological; but what takes no time
         // comes before what starts at the same moment and takes some.
-        let takes_time = |node: TaskId| problem.raw_time(node, place_of[node.index()]).is_some_and(|time| time > 0);
+        let takes_time =
+            |node: TaskId| problem.time(node, place_of[node.index()]).is_some_and(|time| time > Nanoseconds::ZERO);
         nodes.sort_by_key(|&node| ((start(node) * 1e4).round() as i64, takes_time(node), node));
         let mut order = vec![Vec::new(); problem.processor_count()];
         for node in nodes {
             order[place_of[node.index()].index()].push(node);
         }
-        let Nanoseconds(makespan) = problem.makespan(&order)?;
+        let makespan = problem.makespan(&order)?;
         Some(Incumbent { order, makespan })
     }
 }
 
 /// Nothing takes longer: all nodes on their slowest processors one after the other, with all transfers between them.
-fn horizon(problem: &MappingProblem) -> u64 {
+fn horizon(problem: &MappingProblem) -> Nanoseconds {
     let slowest = |node: TaskId| {
-        problem.supporting(node).filter_map(|processor| problem.raw_time(node, processor)).max().unwrap_or(0)
+        problem.supporting(node).filter_map(|processor| problem.time(node, processor)).max().unwrap_or_default()
     };
-    let releases = problem
-        .nodes()
-        .flat_map(|node| problem.processors().map(move |processor| problem.raw_release(node, processor)));
+    let releases =
+        problem.nodes().flat_map(|node| problem.processors().map(move |processor| problem.release(node, processor)));
     let transfers = problem.edges().iter().map(Edge::slowest_transfer);
-    problem.nodes().map(slowest).sum::<u64>() + transfers.sum::<u64>() + releases.max().unwrap_or(0)
+    problem.nodes().map(slowest).sum::<Nanoseconds>() + transfers.sum() + releases.max().unwrap_or_default()
 }

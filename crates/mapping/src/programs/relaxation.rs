@@ -6,17 +6,17 @@
 //! run at once the bound is nearly tight.
 
 use highs::Model;
-use millstream_schedule::execution::TaskId;
+use millstream_cost::Nanoseconds;
+use millstream_schedule::execution::{ProcessorId, TaskId};
 
 use crate::bounds::PathBounds;
 use crate::error::MappingError;
 use crate::mapper::budget::Budget;
 use crate::problem::MappingProblem;
-
-use super::columns::Item;
-use super::load_rows::{LoadRow, row_of};
-use super::rows::Program;
-use super::solver::{Until, minimise, minimise_again};
+use crate::programs::columns::Item;
+use crate::programs::load_rows::{LoadRow, row_of};
+use crate::programs::rows::Program;
+use crate::programs::solver::{Until, minimise, minimise_again};
 
 /// Assignments of nodes to processors beyond which only the linear program is solved: the solver would not come to an
 /// end.
@@ -34,29 +34,28 @@ const MOST_THRESHOLDS: usize = 96;
 /// What the programs say.
 pub(crate) struct Relaxed {
     /// No makespan is shorter.
-    pub(crate) bound: u64,
+    pub(crate) bound: Nanoseconds,
     /// Nodes where the integer program puts them, in the order of its starts.
     pub(crate) order: Option<Vec<Vec<TaskId>>>,
 }
 
-/// A lower bound in nanoseconds that is at least the critical path. `horizon` is a makespan that is known to be
-/// possible; what could only be part of a longer mapping is left out, so that the bound says nothing of makespans above
-/// the horizon.
+/// A lower bound that is at least the critical path. `horizon` is a makespan that is known to be possible; what could
+/// only be part of a longer mapping is left out, so that the bound says nothing of makespans above the horizon.
 pub(crate) fn bound(
     problem: &MappingProblem,
     bounds: &PathBounds,
-    horizon: u64,
+    horizon: Nanoseconds,
     gap: f64,
     budget: &Budget<'_>,
 ) -> Result<Relaxed, MappingError> {
     let mut best = bounds.critical;
-    let bound_alone = |bound: u64| Ok(Relaxed { bound, order: None });
+    let bound_alone = |bound: Nanoseconds| Ok(Relaxed { bound, order: None });
     if horizon <= best {
         return bound_alone(best);
     }
 
-    let mut rows: Vec<LoadRow> =
-        problem.processors().map(|processor| LoadRow { head: 0, tail: 0, processor }).collect();
+    let whole = |processor: ProcessorId| LoadRow { head: Nanoseconds::ZERO, tail: Nanoseconds::ZERO, processor };
+    let mut rows: Vec<LoadRow> = problem.processors().map(whole).collect();
     let Some(program) = Program::new(problem, bounds, horizon, &rows, false) else { return bound_alone(horizon) };
     let mut solved = minimise(program.rows.clone(), false, 0.0, Until::Spent(budget))?;
     for _ in 0..ROUNDS {
@@ -103,7 +102,13 @@ pub(crate) fn bound(
 
 /// The load rows that a solution violates most. A row holds even if nothing of its set is on the processor, which is
 /// why its head and tail together are no more than what every mapping takes, `best`.
-fn violated(program: &Program, rows: &[LoadRow], values: &[f64], best: u64, problem: &MappingProblem) -> Vec<LoadRow> {
+fn violated(
+    program: &Program,
+    rows: &[LoadRow],
+    values: &[f64],
+    best: Nanoseconds,
+    problem: &MappingProblem,
+) -> Vec<LoadRow> {
     let Program { items, unit, .. } = program;
     // The makespan is the first column.
     let makespan = values.first().copied().unwrap_or(0.0);
@@ -117,12 +122,13 @@ fn violated(program: &Program, rows: &[LoadRow], values: &[f64], best: u64, prob
             .collect();
         let heads = thresholds(items_there.iter().map(|(item, _)| item.head));
         let tails = thresholds(items_there.iter().map(|(item, _)| item.tail));
+
         let mut violated: Vec<(f64, LoadRow)> = Vec::new();
         for &head in &heads {
             for &tail in tails.iter().filter(|&&tail| head + tail <= best) {
                 let row = LoadRow { head, tail, processor };
                 let load: f64 = items_there.iter().filter(|(item, _)| row.has(item)).map(|(_, load)| load).sum();
-                let excess = load + (head + tail) as f64 / *unit - makespan;
+                let excess = load + (head + tail).0 as f64 / *unit - makespan;
                 if load > 0.0 && excess > 1e-5 * makespan && !rows.contains(&row) {
                     violated.push((excess, row));
                 }
@@ -135,8 +141,8 @@ fn violated(program: &Program, rows: &[LoadRow], values: &[f64], best: u64, prob
 }
 
 /// Different values in ascending order, at most so many of them, evenly picked.
-fn thresholds(values: impl Iterator<Item = u64>) -> Vec<u64> {
-    let mut values: Vec<u64> = values.collect();
+fn thresholds(values: impl Iterator<Item = Nanoseconds>) -> Vec<Nanoseconds> {
+    let mut values: Vec<Nanoseconds> = values.collect();
     values.sort_unstable();
     values.dedup();
     let step = values.len().div_ceil(MOST_THRESHOLDS).max(1);
@@ -150,10 +156,10 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::MapperLimits;
+    use crate::mapper::limits::MapperLimits;
     use crate::problems::{best_order, blocking_problems, brute_force, problems};
 
-    fn unclamped(problem: &MappingProblem, horizon: u64) -> u64 {
+    fn unclamped(problem: &MappingProblem, horizon: Nanoseconds) -> Nanoseconds {
         let budget = Budget::start(&MapperLimits::default());
         bound(problem, &PathBounds::new(problem), horizon, 0.0, &budget).unwrap().bound
     }
@@ -164,6 +170,7 @@ mod tests {
         /// The bound as it comes, before anybody compares it with a makespan, from a good start and from a bad one.
         #[test]
         fn no_bound_is_higher_than_the_optimum(plain in problems(6), blocking in blocking_problems(5), slack in 0_u64..40) {
+            let slack = Nanoseconds(slack);
             let best = brute_force(&plain);
             prop_assert!(unclamped(&plain, best + slack) <= best);
             let best = best_order(&blocking);

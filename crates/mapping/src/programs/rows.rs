@@ -1,15 +1,14 @@
 //! The rows of the relaxation.
 
 use highs::{Col, RowProblem};
-use millstream_cost::BlockedEnd;
+use millstream_cost::{BlockedEnd, Nanoseconds};
 use millstream_schedule::execution::{OutputId, ProcessorId, TaskId};
 
 use crate::bounds::PathBounds;
 use crate::problem::MappingProblem;
 use crate::problem::edge::Edge;
-
-use super::columns::{Choice, Column, Item, Product};
-use super::load_rows::{LoadRow, row_of};
+use crate::programs::columns::{Choice, Column, Item, Product};
+use crate::programs::load_rows::{LoadRow, row_of};
 
 /// The horizon in the solver's units, which keeps all numbers in a range that it handles well.
 const SCALE: f64 = 1000.0;
@@ -31,7 +30,7 @@ pub(super) struct Program {
 struct Builder<'a> {
     problem: &'a MappingProblem,
     bounds: &'a PathBounds,
-    horizon: u64,
+    horizon: Nanoseconds,
     is_integer: bool,
     rows: RowProblem,
     columns: usize,
@@ -46,13 +45,13 @@ impl Program {
     pub(super) fn new(
         problem: &MappingProblem,
         bounds: &PathBounds,
-        horizon: u64,
+        horizon: Nanoseconds,
         loads: &[LoadRow],
         is_integer: bool,
     ) -> Option<Self> {
         let mut rows = RowProblem::default();
-        let unit = horizon.max(1) as f64 / SCALE;
-        let makespan = rows.add_column(1.0, bounds.critical as f64 / unit..);
+        let unit = horizon.0.max(1) as f64 / SCALE;
+        let makespan = rows.add_column(1.0, bounds.critical.0 as f64 / unit..);
         let mut builder = Builder {
             problem,
             bounds,
@@ -96,11 +95,11 @@ impl Program {
 
 impl Builder<'_> {
     fn unit(&self) -> f64 {
-        self.horizon.max(1) as f64 / SCALE
+        self.horizon.0.max(1) as f64 / SCALE
     }
 
-    fn scaled(&self, nanoseconds: u64) -> f64 {
-        nanoseconds as f64 / self.unit()
+    fn scaled(&self, time: Nanoseconds) -> f64 {
+        time.0 as f64 / self.unit()
     }
 
     /// The column that was added last.
@@ -116,10 +115,7 @@ impl Builder<'_> {
 
     /// A column from 0 to 1.
     fn add_part(&mut self, is_integer: bool) -> Column {
-        let col = match is_integer {
-            true => self.rows.add_integer_column(0.0, 0..=1),
-            false => self.rows.add_column(0.0, 0..=1),
-        };
+        let col = if is_integer { self.rows.add_integer_column(0.0, 0..=1) } else { self.rows.add_column(0.0, 0..=1) };
         self.added(col)
     }
 
@@ -136,7 +132,7 @@ impl Builder<'_> {
             for processor in within {
                 let column = self.add_part(self.is_integer);
                 let (head, tail) = (bounds.start(node, processor), bounds.tail(node, processor));
-                let weight = self.scaled(problem.raw_time(node, processor).unwrap_or(0));
+                let weight = self.scaled(problem.time(node, processor).unwrap_or_default());
                 self.items.push(Item { processor, head, tail, column, weight });
                 choices.push(Choice { processor, column });
             }
@@ -156,7 +152,7 @@ impl Builder<'_> {
         let choices = self.choices[node.index()].clone();
         self.rows.add_row(1..=1, choices.iter().map(|choice| (choice.column.col, 1.0)).collect::<Vec<_>>());
 
-        let rest = |on: ProcessorId| problem.raw_time(node, on).unwrap_or(0) + bounds.tail(node, on);
+        let rest = |on: ProcessorId| problem.time(node, on).unwrap_or_default() + bounds.tail(node, on);
         let mut row = vec![(self.makespan, 1.0), (start.col, -1.0)];
         row.extend(choices.iter().map(|choice| (choice.column.col, -self.scaled(rest(choice.processor)))));
         self.rows.add_row(0.., row);
@@ -171,11 +167,11 @@ impl Builder<'_> {
     fn add_edge(&mut self, edge: &Edge) -> Vec<Product> {
         let (makers, readers) = (self.choices[edge.from.index()].clone(), self.choices[edge.to.index()].clone());
         let mut row = vec![(self.starts[edge.to.index()].col, 1.0), (self.starts[edge.from.index()].col, -1.0)];
-        let time = |on: ProcessorId| self.problem.raw_time(edge.from, on).unwrap_or(0);
+        let time = |on: ProcessorId| self.problem.time(edge.from, on).unwrap_or_default();
         row.extend(makers.iter().map(|choice| (choice.column.col, -self.scaled(time(choice.processor)))));
 
         let products = self.add_products(edge, &makers, &readers);
-        let transfer = |product: &Product| edge.raw_transfer(product.maker, product.reader);
+        let transfer = |product: &Product| edge.transfer(product.maker, product.reader);
         row.extend(products.iter().map(|product| (product.col, -self.scaled(transfer(product)))));
         self.rows.add_row(0.., row);
         products
@@ -188,7 +184,7 @@ impl Builder<'_> {
             readers.iter().map(move |reader| (maker, reader.processor))
         };
         let pairs: Vec<(ProcessorId, ProcessorId)> = makers.iter().flat_map(of_maker).collect();
-        if pairs.iter().all(|&(maker, reader)| edge.raw_transfer(maker, reader) == 0) {
+        if pairs.iter().all(|&(maker, reader)| edge.transfer(maker, reader) == Nanoseconds::ZERO) {
             return Vec::new();
         }
 
@@ -261,8 +257,8 @@ impl Builder<'_> {
         let Some(head) = makers.iter().map(|&maker| bounds.end(problem, from, maker)).min() else { return };
         let tails = readers
             .iter()
-            .filter(|(edge, _)| problem.raw_time(edge.to, to).is_some())
-            .map(|(edge, _)| problem.raw_time(edge.to, to).unwrap_or(0) + bounds.tail(edge.to, to));
+            .filter(|(edge, _)| problem.time(edge.to, to).is_some())
+            .map(|(edge, _)| problem.time(edge.to, to).unwrap_or_default() + bounds.tail(edge.to, to));
         let Some(tail) = tails.min() else { return };
 
         let column = self.add_column(0.0);
@@ -270,7 +266,7 @@ impl Builder<'_> {
             let mut row = vec![(column.col, 1.0)];
             for &Product { maker, reader, col } in products.iter() {
                 if reader == to && makers.contains(&maker) && edge.blocks(maker, to) == Some(end) {
-                    row.push((col, -self.scaled(edge.raw_transfer(maker, to))));
+                    row.push((col, -self.scaled(edge.transfer(maker, to))));
                 }
             }
             self.rows.add_row(0.., row);
@@ -296,7 +292,7 @@ impl Builder<'_> {
             let mut row = Vec::new();
             for (node, choices) in problem.nodes().zip(&self.choices) {
                 for choice in choices.iter().filter(|choice| [before, processor].contains(&choice.processor)) {
-                    let time = self.scaled(problem.raw_time(node, choice.processor).unwrap_or(0));
+                    let time = self.scaled(problem.time(node, choice.processor).unwrap_or_default());
                     row.push((choice.column.col, if choice.processor == before { time } else { -time }));
                 }
             }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use highs::{HighsModelStatus, Model, RowProblem, Sense, SolvedModel};
+use millstream_cost::Nanoseconds;
 
 use crate::error::MappingError;
 use crate::mapper::budget::Budget;
@@ -23,9 +24,9 @@ pub(crate) struct Solved {
 impl Solved {
     /// The bound as a true one in whole nanoseconds, `unit` of which are one in the program: every makespan is a whole
     /// number.
-    pub(crate) fn nanoseconds(&self, unit: f64) -> u64 {
+    pub(crate) fn nanoseconds(&self, unit: f64) -> Nanoseconds {
         let value = self.bound * unit * (1.0 - TOLERANCE);
-        if value.is_finite() && value > 0.0 { value.ceil() as u64 } else { 0 }
+        if value.is_finite() && value > 0.0 { Nanoseconds(value.ceil() as u64) } else { Nanoseconds::ZERO }
     }
 }
 
@@ -109,11 +110,13 @@ pub(crate) fn minimise_again(
         return Err(failed(format!("solving ended with {status:?}")));
     }
 
-    let bound = match has_integers {
-        true => solved.double_info_value(c"mip_dual_bound").unwrap_or(f64::NEG_INFINITY),
+    let bound = if has_integers {
+        solved.double_info_value(c"mip_dual_bound").unwrap_or(f64::NEG_INFINITY)
+    } else if is_finished {
+        solved.objective_value()
+    } else {
         // A linear program that was not solved to the end proves nothing.
-        false if is_finished => solved.objective_value(),
-        false => f64::NEG_INFINITY,
+        f64::NEG_INFINITY
     };
     let columns = solved.get_solution().columns().to_vec();
     let has_solution = is_finished || solved.mip_gap().is_finite();

@@ -1,5 +1,6 @@
 //! List scheduling with the critical path on one processor: CPOP.
 
+use millstream_cost::Nanoseconds;
 use millstream_schedule::execution::{ProcessorId, TaskId};
 
 use crate::error::MappingError;
@@ -25,8 +26,8 @@ impl Mapper for Cpop {
         let is_critical = |node: TaskId| priority[node.index()] >= longest * (1.0 - 1e-9);
 
         // The processor that runs the whole critical path fastest, if one can run all of it.
-        let path_time = |processor: ProcessorId| -> Option<u64> {
-            problem.nodes().filter(|&node| is_critical(node)).map(|node| problem.raw_time(node, processor)).sum()
+        let path_time = |processor: ProcessorId| -> Option<Nanoseconds> {
+            problem.nodes().filter(|&node| is_critical(node)).map(|node| problem.time(node, processor)).sum()
         };
         let timed = problem.processors().filter_map(|processor| Some((path_time(processor)?, processor)));
         let chosen = timed.min().map(|(_, processor)| processor);

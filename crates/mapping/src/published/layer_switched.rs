@@ -1,5 +1,6 @@
 //! A baseline: one node at a time, switching processors where that pays.
 
+use millstream_cost::Nanoseconds;
 use millstream_schedule::execution::{ProcessorId, TaskId};
 
 use crate::error::MappingError;
@@ -17,8 +18,7 @@ pub struct LayerSwitched;
 /// The cheapest way to run all nodes up to one that is on a certain processor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Prefix {
-    /// In nanoseconds.
-    cost: u64,
+    cost: Nanoseconds,
     /// The processor of the node before.
     before: ProcessorId,
 }
@@ -36,12 +36,12 @@ impl Mapper for LayerSwitched {
         for node in problem.nodes() {
             let mut row = vec![None; processors];
             for processor in problem.supporting(node) {
-                let time = problem.raw_time(node, processor).unwrap_or(0);
+                let time = problem.time(node, processor).unwrap_or_default();
                 let switch = |before: ProcessorId| {
-                    problem.incoming(node).map(|edge| edge.raw_transfer(before, processor)).max().unwrap_or(0)
+                    problem.incoming(node).map(|edge| edge.transfer(before, processor)).max().unwrap_or_default()
                 };
                 row[processor.index()] = match previous.zip(best.last()) {
-                    None => Some(Prefix { cost: problem.raw_release(node, processor) + time, before: processor }),
+                    None => Some(Prefix { cost: problem.release(node, processor) + time, before: processor }),
                     Some((previous, prefixes)) => problem
                         .supporting(previous)
                         .filter_map(|before| {

@@ -23,15 +23,15 @@ impl Ranks {
     pub(crate) fn new(problem: &MappingProblem) -> Self {
         let count = problem.len();
         let mean = |node: TaskId| {
-            let times: Vec<u64> =
-                problem.supporting(node).filter_map(|processor| problem.raw_time(node, processor)).collect();
-            times.iter().sum::<u64>() as f64 / times.len().max(1) as f64
+            let times: Vec<Nanoseconds> =
+                problem.supporting(node).filter_map(|processor| problem.time(node, processor)).collect();
+            times.iter().copied().sum::<Nanoseconds>().0 as f64 / times.len().max(1) as f64
         };
         let processors = problem.processor_count();
         // Over pairs of distinct processors, as published; staying where one is takes nothing and does not count.
         let transfer = |edge: &Edge| {
-            let all = edge.pairs().map(|(from, to)| edge.raw_transfer(from, to));
-            all.sum::<u64>() as f64 / (processors * processors.saturating_sub(1)).max(1) as f64
+            let all = edge.pairs().map(|(from, to)| edge.transfer(from, to));
+            all.sum::<Nanoseconds>().0 as f64 / (processors * processors.saturating_sub(1)).max(1) as f64
         };
 
         let (mut up, mut down) = (vec![0.0; count], vec![0.0; count]);
@@ -58,19 +58,19 @@ pub(crate) struct GapSchedule<'a> {
     tracks: Vec<Vec<PlacedNode>>,
 }
 
-/// A node that is placed, with its times in nanoseconds.
+/// A node that is placed.
 #[derive(Debug, Clone, Copy)]
 struct PlacedNode {
     node: TaskId,
     processor: ProcessorId,
-    start: u64,
-    end: u64,
+    start: Nanoseconds,
+    end: Nanoseconds,
 }
 
 /// Room for a node among those of a processor.
 struct Gap {
-    /// From when on the node can run there, in nanoseconds.
-    start: u64,
+    /// From when on the node can run there.
+    start: Nanoseconds,
     /// Its place among the processor's nodes.
     index: usize,
 }
@@ -83,7 +83,7 @@ impl<'a> GapSchedule<'a> {
     /// Places a node where it ends first, in the first gap that is long enough.
     pub(crate) fn place_best(&mut self, node: TaskId, processors: impl Iterator<Item = ProcessorId>) {
         let candidates = processors.filter_map(|processor| {
-            let time = self.problem.raw_time(node, processor)?;
+            let time = self.problem.time(node, processor)?;
             let Gap { start, index } = self.first_gap(node, processor, time);
             Some((PlacedNode { node, processor, start, end: start + time }, index))
         });
@@ -93,12 +93,12 @@ impl<'a> GapSchedule<'a> {
         }
     }
 
-    /// The first gap on a processor in which a node can run that takes `time` nanoseconds there.
-    fn first_gap(&self, node: TaskId, processor: ProcessorId, time: u64) -> Gap {
-        let mut start = self.problem.raw_release(node, processor);
+    /// The first gap on a processor in which a node can run that takes `time` there.
+    fn first_gap(&self, node: TaskId, processor: ProcessorId, time: Nanoseconds) -> Gap {
+        let mut start = self.problem.release(node, processor);
         for edge in self.problem.incoming(node) {
             if let Some(maker) = self.placed[edge.from.index()] {
-                start = start.max(maker.end + edge.raw_transfer(maker.processor, processor));
+                start = start.max(maker.end + edge.transfer(maker.processor, processor));
             }
         }
 
@@ -128,7 +128,7 @@ impl<'a> GapSchedule<'a> {
 pub(crate) fn heuristic(problem: &MappingProblem, order: Vec<Vec<TaskId>>) -> Result<Mapping, MappingError> {
     let placement = placement_of(problem.len(), &order);
     let makespan = problem.makespan(&order).ok_or(MappingError::NoMapping)?;
-    let lower_bound = Nanoseconds(quick_bound(problem));
+    let lower_bound = quick_bound(problem);
     let outcome = if makespan <= lower_bound { Outcome::Optimal } else { Outcome::Heuristic };
     Ok(Mapping { placement, order, makespan, lower_bound, outcome, steps: 0 })
 }

@@ -1,5 +1,7 @@
 //! Simulated annealing alone, as a baseline.
 
+use millstream_cost::Nanoseconds;
+
 use crate::bounds::quick_bound;
 use crate::error::MappingError;
 use crate::mapper::Mapper;
@@ -36,7 +38,7 @@ impl Mapper for Annealing {
 }
 
 /// From the start on, again and again from what is best, until all steps are taken or the bound is reached.
-pub(crate) fn anneal(problem: &MappingProblem, start: Incumbent, lower: u64, budget: &Budget<'_>) -> Incumbent {
+pub(crate) fn anneal(problem: &MappingProblem, start: Incumbent, lower: Nanoseconds, budget: &Budget<'_>) -> Incumbent {
     let mut incumbent = start;
     for seed in 0.. {
         let before = budget.left();

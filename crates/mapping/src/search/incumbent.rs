@@ -8,11 +8,11 @@ use crate::mapper::outcome::Outcome;
 use crate::problem::MappingProblem;
 use crate::problem::node_range::NodeRange;
 
-/// The best order so far: nodes per processor, and their makespan in nanoseconds.
+/// The best order so far: nodes per processor, and their makespan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Incumbent {
     pub(crate) order: Vec<Vec<TaskId>>,
-    pub(crate) makespan: u64,
+    pub(crate) makespan: Nanoseconds,
 }
 
 /// How a local search goes on.
@@ -28,9 +28,9 @@ pub(crate) struct AnnealingSettings {
 }
 
 /// The mapping that an order amounts to, evaluated by the common rules.
-pub(crate) fn finish(problem: &MappingProblem, incumbent: Incumbent, lower: u64, outcome: Outcome) -> Mapping {
+pub(crate) fn finish(problem: &MappingProblem, incumbent: Incumbent, lower: Nanoseconds, outcome: Outcome) -> Mapping {
     let placement = placement_of(problem.len(), &incumbent.order);
     // Evaluated once more like every other mapping: searches may have left processors idle for nothing.
-    let makespan = problem.makespan(&incumbent.order).unwrap_or(Nanoseconds(incumbent.makespan));
-    Mapping { placement, order: incumbent.order, makespan, lower_bound: Nanoseconds(lower), outcome, steps: 0 }
+    let makespan = problem.makespan(&incumbent.order).unwrap_or(incumbent.makespan);
+    Mapping { placement, order: incumbent.order, makespan, lower_bound: lower, outcome, steps: 0 }
 }

@@ -1,5 +1,6 @@
 //! Simulated annealing over placements and priorities.
 
+use millstream_cost::Nanoseconds;
 use millstream_schedule::execution::{Execution, ProcessorId, TaskId};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -69,11 +70,10 @@ impl<'a> State<'a> {
         self.critical.clear();
         let mut next = problem.nodes().max_by_key(|&node| (execution.span(node).end, node));
         while let Some(node) = next {
-            let start = execution.span(node).start.0;
-            let end = |other: TaskId| execution.span(other).end.0;
+            let start = execution.span(node).start;
+            let end = |other: TaskId| execution.span(other).end;
             let processor = self.placement[node.index()];
-            let arrival =
-                |edge: &Edge| end(edge.from) + edge.raw_transfer(self.placement[edge.from.index()], processor);
+            let arrival = |edge: &Edge| end(edge.from) + edge.transfer(self.placement[edge.from.index()], processor);
             let maker = problem.incoming(node).find(|&edge| arrival(edge) == start).map(|edge| edge.from);
             // Where transfers occupy the processor, it may be busy after the node before.
             let before = self.before[node.index()].filter(|&before| end(before) == start || maker.is_none());
@@ -84,7 +84,7 @@ impl<'a> State<'a> {
     }
 
     /// The makespan; nodes are passed to `visit` in the order in which they are scheduled.
-    fn evaluate(&mut self, mut visit: impl FnMut(TaskId, ProcessorId)) -> u64 {
+    fn evaluate(&mut self, mut visit: impl FnMut(TaskId, ProcessorId)) -> Nanoseconds {
         let problem = self.problem;
         self.waiting.clear();
         self.waiting.extend(problem.nodes().map(|node| problem.incoming(node).len()));
@@ -92,14 +92,14 @@ impl<'a> State<'a> {
         self.ready.extend(problem.nodes().filter(|node| self.waiting[node.index()] == 0));
         self.execution.reset();
         self.last.fill(None);
-        let mut makespan = 0;
+        let mut makespan = Nanoseconds::ZERO;
         while let Some(index) = (0..self.ready.len()).max_by(|&left, &right| {
             let (left, right) = (self.ready[left], self.ready[right]);
             self.priority[left.index()].total_cmp(&self.priority[right.index()]).then(right.cmp(&left))
         }) {
             let node = self.ready.swap_remove(index);
             let processor = self.placement[node.index()];
-            makespan = makespan.max(self.execution.run(problem, node, &self.placement).end.0);
+            makespan = makespan.max(self.execution.run(problem, node, &self.placement).end);
             self.before[node.index()] = self.last[processor.index()].replace(node);
             visit(node, processor);
             for edge in problem.outgoing(node) {
@@ -164,7 +164,7 @@ enum Undo {
 pub(crate) fn improve(
     problem: &MappingProblem,
     start: &Incumbent,
-    lower_bound: u64,
+    lower_bound: Nanoseconds,
     settings: &AnnealingSettings,
     budget: &Budget<'_>,
 ) -> Incumbent {
@@ -186,7 +186,7 @@ pub(crate) fn improve(
         state.find_critical(nodes);
     }
 
-    let scale = start.makespan.max(1) as f64;
+    let scale = start.makespan.0.max(1) as f64;
     for step in 0..moves {
         if step % MOVES_PER_LOOK == 0 {
             if budget.reason(best.makespan, lower_bound).is_some() {
@@ -198,7 +198,7 @@ pub(crate) fn improve(
         let temperature = scale * first_temperature * (LAST_TEMPERATURE / first_temperature).powf(progress);
         let undo = change(&mut state, nodes, &movable, scale, &mut random);
         let makespan = state.evaluate(|_, _| {});
-        let loss = makespan as f64 - current as f64;
+        let loss = makespan.0 as f64 - current.0 as f64;
         if loss <= 0.0 || random.random::<f64>() < (-loss / temperature).exp() {
             current = makespan;
             if makespan < best.makespan {
@@ -274,7 +274,7 @@ fn change_placement(
             let next = edge.to;
             if state.problem.incoming(next).len() > 2
                 || !nodes.contains(next)
-                || state.problem.raw_time(next, target).is_none()
+                || state.problem.time(next, target).is_none()
                 || random.random::<f64>() < 0.2
             {
                 break;

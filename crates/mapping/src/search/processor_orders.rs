@@ -1,7 +1,8 @@
 //! The orders in which processors run their nodes, with the longest paths through them: a selection of the disjunctive
 //! graph of a job shop.
 
-use millstream_schedule::execution::TaskId;
+use millstream_cost::Nanoseconds;
+use millstream_schedule::execution::{ProcessorId, TaskId};
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 
@@ -40,23 +41,24 @@ pub(crate) struct LongestPath {
 struct DependencyArc {
     /// The node at the other end.
     node: TaskId,
-    /// Nanoseconds of the transfer.
-    lag: u64,
+    /// Time of the transfer.
+    lag: Nanoseconds,
 }
 
 /// Where a node is among the orders.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy)]
 struct Position {
-    processor: usize,
+    processor: ProcessorId,
+    /// Its place among the processor's nodes.
     index: usize,
 }
 
-/// The orders of all processors, and the longest paths from and to each node. Times are in nanoseconds; what is kept
-/// for each node is found by its index.
+/// The orders of all processors, and the longest paths from and to each node. What is kept for each node is at its
+/// number.
 pub(crate) struct ProcessorOrders<'a> {
     problem: &'a MappingProblem,
-    times: Vec<u64>,
-    releases: Vec<u64>,
+    times: Vec<Nanoseconds>,
+    releases: Vec<Nanoseconds>,
     /// What each node waits for.
     before: Vec<Vec<DependencyArc>>,
     /// What waits for each node.
@@ -65,9 +67,9 @@ pub(crate) struct ProcessorOrders<'a> {
     order: Vec<Vec<TaskId>>,
     positions: Vec<Position>,
     /// When each node starts.
-    heads: Vec<u64>,
+    heads: Vec<Nanoseconds>,
     /// The longest path after each node's end.
-    tails: Vec<u64>,
+    tails: Vec<Nanoseconds>,
     /// Nodes in an order in which they can run.
     sequence: Vec<TaskId>,
     /// For how many nodes each still waits.
@@ -79,11 +81,13 @@ impl<'a> ProcessorOrders<'a> {
     pub(crate) fn new(problem: &'a MappingProblem, order: &[Vec<TaskId>]) -> Self {
         let processor_of = |node: TaskId| problem.supporting(node).next();
         let lag = |edge: &Edge| {
-            processor_of(edge.from).zip(processor_of(edge.to)).map_or(0, |(from, to)| edge.raw_transfer(from, to))
+            let ends = processor_of(edge.from).zip(processor_of(edge.to));
+            ends.map_or(Nanoseconds::ZERO, |(from, to)| edge.transfer(from, to))
         };
         let time =
-            |node: TaskId| processor_of(node).and_then(|processor| problem.raw_time(node, processor)).unwrap_or(0);
-        let release = |node: TaskId| processor_of(node).map_or(0, |processor| problem.raw_release(node, processor));
+            |node: TaskId| processor_of(node).and_then(|processor| problem.time(node, processor)).unwrap_or_default();
+        let release =
+            |node: TaskId| processor_of(node).map_or(Nanoseconds::ZERO, |processor| problem.release(node, processor));
         let before = |node: TaskId| {
             problem.incoming(node).map(|edge| DependencyArc { node: edge.from, lag: lag(edge) }).collect()
         };
@@ -98,9 +102,9 @@ impl<'a> ProcessorOrders<'a> {
             before: problem.nodes().map(before).collect(),
             after: problem.nodes().map(after).collect(),
             order: Vec::new(),
-            positions: vec![Position::default(); count],
-            heads: vec![0; count],
-            tails: vec![0; count],
+            positions: vec![Position { processor: ProcessorId::new(0), index: 0 }; count],
+            heads: vec![Nanoseconds::ZERO; count],
+            tails: vec![Nanoseconds::ZERO; count],
             sequence: Vec::with_capacity(count),
             waiting: vec![0; count],
         };
@@ -110,7 +114,7 @@ impl<'a> ProcessorOrders<'a> {
 
     fn set(&mut self, order: &[Vec<TaskId>]) {
         self.order = order.to_vec();
-        for (processor, nodes) in order.iter().enumerate() {
+        for (processor, nodes) in ProcessorId::all(order.len()).zip(order) {
             for (index, node) in nodes.iter().enumerate() {
                 self.positions[node.index()] = Position { processor, index };
             }
@@ -125,32 +129,32 @@ impl<'a> ProcessorOrders<'a> {
     /// The node that the processor of another does before it.
     fn previous(&self, node: TaskId) -> Option<TaskId> {
         let Position { processor, index } = self.positions[node.index()];
-        self.order[processor].get(index.checked_sub(1)?).copied()
+        self.order[processor.index()].get(index.checked_sub(1)?).copied()
     }
 
     /// The node that it does next.
     fn next(&self, node: TaskId) -> Option<TaskId> {
         let Position { processor, index } = self.positions[node.index()];
-        self.order[processor].get(index + 1).copied()
+        self.order[processor.index()].get(index + 1).copied()
     }
 
-    fn end(&self, node: TaskId) -> u64 {
+    fn end(&self, node: TaskId) -> Nanoseconds {
         self.heads[node.index()] + self.times[node.index()]
     }
 
     /// The longest path from a node's start on.
-    fn rest(&self, node: TaskId) -> u64 {
+    fn rest(&self, node: TaskId) -> Nanoseconds {
         self.times[node.index()] + self.tails[node.index()]
     }
 
     /// The makespan, with all heads and tails; `None` if nodes wait for each other in a circle.
-    pub(crate) fn evaluate(&mut self) -> Option<u64> {
+    pub(crate) fn evaluate(&mut self) -> Option<Nanoseconds> {
         let makespan = self.find_heads()?;
         self.find_tails();
         Some(makespan)
     }
 
-    fn find_heads(&mut self) -> Option<u64> {
+    fn find_heads(&mut self) -> Option<Nanoseconds> {
         self.sequence.clear();
         for node in self.problem.nodes() {
             let waiting = self.before[node.index()].len() + usize::from(self.positions[node.index()].index > 0);
@@ -161,12 +165,12 @@ impl<'a> ProcessorOrders<'a> {
         }
 
         self.heads.copy_from_slice(&self.releases);
-        let (mut done, mut makespan) = (0, 0);
+        let (mut done, mut makespan) = (0, Nanoseconds::ZERO);
         while let Some(&node) = self.sequence.get(done) {
             done += 1;
             let end = self.end(node);
             makespan = makespan.max(end);
-            let next = self.next(node).map(|node| DependencyArc { node, lag: 0 });
+            let next = self.next(node).map(|node| DependencyArc { node, lag: Nanoseconds::ZERO });
             for &DependencyArc { node: other, lag } in self.after[node.index()].iter().chain(&next) {
                 self.heads[other.index()] = self.heads[other.index()].max(end + lag);
                 self.waiting[other.index()] -= 1;
@@ -180,14 +184,14 @@ impl<'a> ProcessorOrders<'a> {
 
     fn find_tails(&mut self) {
         for &node in self.sequence.iter().rev() {
-            let next = self.next(node).map(|node| DependencyArc { node, lag: 0 });
+            let next = self.next(node).map(|node| DependencyArc { node, lag: Nanoseconds::ZERO });
             let after = self.after[node.index()].iter().chain(&next);
-            self.tails[node.index()] = after.map(|arc| arc.lag + self.rest(arc.node)).max().unwrap_or(0);
+            self.tails[node.index()] = after.map(|arc| arc.lag + self.rest(arc.node)).max().unwrap_or_default();
         }
     }
 
     /// What can be exchanged among some nodes on a longest path, one of several at random.
-    pub(crate) fn longest_path(&self, makespan: u64, nodes: NodeRange, random: &mut ChaCha8Rng) -> LongestPath {
+    pub(crate) fn longest_path(&self, makespan: Nanoseconds, nodes: NodeRange, random: &mut ChaCha8Rng) -> LongestPath {
         let mut path = LongestPath::default();
         let last: Vec<TaskId> = self.problem.nodes().filter(|&node| self.end(node) == makespan).collect();
         let mut node = last[random.random_range(0..last.len())];
@@ -227,15 +231,17 @@ impl<'a> ProcessorOrders<'a> {
     }
 
     /// About the longest path through one of two neighbours once they are exchanged; never more than the makespan then.
-    pub(crate) fn estimate(&self, Neighbours { first, second }: Neighbours) -> u64 {
+    pub(crate) fn estimate(&self, Neighbours { first, second }: Neighbours) -> Nanoseconds {
         let inputs = |node: TaskId| {
             let arrivals = self.before[node.index()].iter().map(|maker| self.end(maker.node) + maker.lag);
-            arrivals.max().unwrap_or(0).max(self.releases[node.index()])
+            arrivals.max().unwrap_or_default().max(self.releases[node.index()])
         };
-        let readers =
-            |node: TaskId| self.after[node.index()].iter().map(|arc| arc.lag + self.rest(arc.node)).max().unwrap_or(0);
-        let previous = self.previous(first).map_or(0, |previous| self.end(previous));
-        let next = self.next(second).map_or(0, |next| self.rest(next));
+        let readers = |node: TaskId| {
+            let rests = self.after[node.index()].iter().map(|arc| arc.lag + self.rest(arc.node));
+            rests.max().unwrap_or_default()
+        };
+        let previous = self.previous(first).map_or(Nanoseconds::ZERO, |previous| self.end(previous));
+        let next = self.next(second).map_or(Nanoseconds::ZERO, |next| self.rest(next));
 
         let (time, second_time) = (self.times[first.index()], self.times[second.index()]);
         let second_head = inputs(second).max(previous);
@@ -247,7 +253,7 @@ impl<'a> ProcessorOrders<'a> {
 
     /// Exchanges two neighbours, and returns the makespan. `None`, and nothing has changed, if nodes would wait for
     /// each other in a circle: nodes that take no time may.
-    pub(crate) fn try_exchange(&mut self, pair: Neighbours) -> Option<u64> {
+    pub(crate) fn try_exchange(&mut self, pair: Neighbours) -> Option<Nanoseconds> {
         self.exchange(pair);
         let makespan = self.evaluate();
         if makespan.is_none() {
@@ -261,15 +267,15 @@ impl<'a> ProcessorOrders<'a> {
         self.positions.swap(first.index(), second.index());
         for node in [first, second] {
             let Position { processor, index } = self.positions[node.index()];
-            self.order[processor][index] = node;
+            self.order[processor.index()][index] = node;
         }
     }
 
     /// Goes to some order near another one; returns its makespan. Exchanges within blocks make nothing shorter by
     /// themselves, but without them some orders, maybe all the best ones, are out of reach.
-    pub(crate) fn restart(&mut self, near: &[Vec<TaskId>], nodes: NodeRange, random: &mut ChaCha8Rng) -> u64 {
+    pub(crate) fn restart(&mut self, near: &[Vec<TaskId>], nodes: NodeRange, random: &mut ChaCha8Rng) -> Nanoseconds {
         self.set(near);
-        let mut makespan = self.evaluate().unwrap_or(0);
+        let mut makespan = self.evaluate().unwrap_or_default();
         for _ in 0..KICKS {
             let exchanges = self.longest_path(makespan, nodes, random).exchanges;
             if exchanges.is_empty() {
@@ -283,7 +289,7 @@ impl<'a> ProcessorOrders<'a> {
 
     /// The longest path through a node.
     #[cfg(test)]
-    pub(crate) fn through(&self, node: TaskId) -> u64 {
+    pub(crate) fn through(&self, node: TaskId) -> Nanoseconds {
         self.heads[node.index()] + self.rest(node)
     }
 }

@@ -21,5 +21,5 @@ pub(crate) fn best_of(
     // A single processor need not support everything.
     let mappings = mappers.iter().filter_map(|mapper| mapper.map(problem, limits).ok());
     let best = mappings.min_by_key(|mapping| mapping.makespan)?;
-    Some(Incumbent { makespan: best.makespan.0, order: best.order })
+    Some(Incumbent { makespan: best.makespan, order: best.order })
 }

@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 
+use millstream_cost::Nanoseconds;
 use millstream_schedule::execution::TaskId;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -35,7 +36,7 @@ pub(crate) fn suits(problem: &MappingProblem) -> bool {
 pub(crate) fn improve_order(
     problem: &MappingProblem,
     start: &Incumbent,
-    lower_bound: u64,
+    lower_bound: Nanoseconds,
     settings: &AnnealingSettings,
     budget: &Budget<'_>,
 ) -> Incumbent {
@@ -100,13 +101,13 @@ impl TabuList {
         orders: &ProcessorOrders<'_>,
         moves: &[Neighbours],
         step: usize,
-        best_makespan: u64,
+        best_makespan: Nanoseconds,
         random: &mut ChaCha8Rng,
     ) -> Option<Neighbours> {
         if moves.is_empty() {
             return None;
         }
-        let mut least: Option<(u64, u32, Neighbours)> = None;
+        let mut least: Option<(Nanoseconds, u32, Neighbours)> = None;
         for &pair in moves {
             let estimate = orders.estimate(pair);
             let is_tabu = self.until.get(&pair).is_some_and(|&until| until > step);
@@ -125,19 +126,18 @@ impl TabuList {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-    use millstream_cost::Nanoseconds;
+    use millstream_schedule::execution::ProcessorId;
     use proptest::prelude::*;
     use proptest::strategy::ValueTree;
     use proptest::test_runner::TestRunner;
 
     use super::*;
-    use crate::ProcessorId;
     use crate::mapper::limits::MapperLimits;
     use crate::problem::node_range::NodeRange;
     use crate::problems::apart;
 
     /// Jobs of some operations, each on a machine of its own, with transfers between machines.
-    fn job_shop(times: &[Vec<u64>], machines: &[Vec<usize>], transfer: u64) -> MappingProblem {
+    fn job_shop(times: &[Vec<u64>], machines: &[Vec<ProcessorId>], transfer: u64) -> MappingProblem {
         let count = times[0].len();
         let mut rows = Vec::new();
         let mut edges = Vec::new();
@@ -145,7 +145,7 @@ mod tests {
         for (job, machines) in machines.iter().enumerate() {
             for (operation, &machine) in machines.iter().enumerate() {
                 rows.push(
-                    (0..count)
+                    ProcessorId::all(count)
                         .map(|processor| (processor == machine).then_some(Nanoseconds(times[job][operation])))
                         .collect(),
                 );
@@ -160,7 +160,8 @@ mod tests {
     }
 
     fn cases() -> impl Strategy<Value = MappingProblem> {
-        let job = || (proptest::collection::vec(0_u64..20, 3), Just(vec![0, 1, 2]).prop_shuffle());
+        let job =
+            || (proptest::collection::vec(0_u64..20, 3), Just(ProcessorId::all(3).collect::<Vec<_>>()).prop_shuffle());
         (proptest::collection::vec(job(), 2..5), 0_u64..4).prop_map(|(jobs, transfer)| {
             let (times, machines): (Vec<_>, Vec<_>) = jobs.into_iter().unzip();
             job_shop(&times, &machines, transfer)
@@ -172,22 +173,31 @@ mod tests {
         let of =
             |processor: ProcessorId| problem.nodes().filter(|&node| problem.time(node, processor).is_some()).collect();
         let order: Vec<Vec<TaskId>> = problem.processors().map(of).collect();
-        Incumbent { makespan: problem.makespan(&order).unwrap().0, order }
+        Incumbent { makespan: problem.makespan(&order).unwrap(), order }
     }
 
     /// The least makespan of all orders.
-    fn least(problem: &MappingProblem, order: &mut Vec<Vec<TaskId>>, (processor, position): (usize, usize)) -> u64 {
-        let Some(nodes) = order.get(processor) else {
-            return problem.makespan(order).map_or(u64::MAX, |makespan| makespan.0);
+    fn least(problem: &MappingProblem, order: &mut Vec<Vec<TaskId>>) -> Nanoseconds {
+        least_from(problem, order, (ProcessorId::new(0), 0))
+    }
+
+    /// The least makespan of all orders that are the same up to a processor and a place among its nodes.
+    fn least_from(
+        problem: &MappingProblem,
+        order: &mut Vec<Vec<TaskId>>,
+        (processor, place): (ProcessorId, usize),
+    ) -> Nanoseconds {
+        let Some(nodes) = order.get(processor.index()) else {
+            return problem.makespan(order).unwrap_or(Nanoseconds(u64::MAX));
         };
-        if position + 1 >= nodes.len() {
-            return least(problem, order, (processor + 1, 0));
+        if place + 1 >= nodes.len() {
+            return least_from(problem, order, (ProcessorId::new(processor.index() + 1), 0));
         }
-        let mut best = u64::MAX;
-        for other in position..order[processor].len() {
-            order[processor].swap(position, other);
-            best = best.min(least(problem, order, (processor, position + 1)));
-            order[processor].swap(position, other);
+        let mut best = Nanoseconds(u64::MAX);
+        for other in place..nodes.len() {
+            order[processor.index()].swap(place, other);
+            best = best.min(least_from(problem, order, (processor, place + 1)));
+            order[processor.index()].swap(place, other);
         }
         best
     }
@@ -203,7 +213,13 @@ mod tests {
 
     fn improved(problem: &MappingProblem, moves: usize) -> Incumbent {
         let settings = AnnealingSettings { moves, seed: 0, nodes: NodeRange::all(problem), first_temperature: 0.0 };
-        improve_order(problem, &first_order(problem), 0, &settings, &Budget::start(&MapperLimits::default()))
+        improve_order(
+            problem,
+            &first_order(problem),
+            Nanoseconds::ZERO,
+            &settings,
+            &Budget::start(&MapperLimits::default()),
+        )
     }
 
     proptest! {
@@ -222,16 +238,16 @@ mod tests {
             for pair in orders.longest_path(makespan, nodes, &mut ChaCha8Rng::seed_from_u64(1)).exchanges {
                 let estimate = orders.estimate(pair);
                 let exchanged = problem.makespan(&with_exchanged(orders.order(), pair));
-                prop_assert_eq!(orders.try_exchange(pair), exchanged.map(|makespan| makespan.0));
-                prop_assert!(exchanged.is_none_or(|makespan| estimate <= makespan.0));
+                prop_assert_eq!(orders.try_exchange(pair), exchanged);
+                prop_assert!(exchanged.is_none_or(|makespan| estimate <= makespan));
                 if exchanged.is_some() {
                     prop_assert_eq!(orders.try_exchange(pair.exchanged()), Some(makespan));
                 }
             }
             let incumbent = improved(&problem, 200);
-            prop_assert_eq!(problem.makespan(&incumbent.order).unwrap().0, incumbent.makespan);
+            prop_assert_eq!(problem.makespan(&incumbent.order).unwrap(), incumbent.makespan);
             prop_assert!(incumbent.makespan <= start.makespan);
-            prop_assert!(incumbent.makespan >= least(&problem, &mut start.order.clone(), (0, 0)));
+            prop_assert!(incumbent.makespan >= least(&problem, &mut start.order.clone()));
         }
     }
 
@@ -242,7 +258,7 @@ mod tests {
         let mut runner = TestRunner::deterministic();
         for _ in 0..300 {
             let problem = cases().new_tree(&mut runner).unwrap().current();
-            let least = least(&problem, &mut first_order(&problem).order, (0, 0));
+            let least = least(&problem, &mut first_order(&problem).order);
             assert_eq!(improved(&problem, 4000).makespan, least, "{problem:?}");
         }
     }
@@ -251,10 +267,10 @@ mod tests {
     #[test]
     fn orders_beyond_the_ends_of_blocks_are_found() {
         let times = [[2, 17, 0], [0, 0, 13], [10, 0, 0], [4, 0, 13]].map(Vec::from);
-        let machines = [[0, 2, 1], [1, 0, 2], [0, 2, 1], [1, 2, 0]].map(Vec::from);
+        let machines = [[0, 2, 1], [1, 0, 2], [0, 2, 1], [1, 2, 0]].map(|job| job.map(ProcessorId::new).to_vec());
         let problem = job_shop(&times, &machines, 1);
-        assert_eq!(least(&problem, &mut first_order(&problem).order, (0, 0)), 33);
-        assert_eq!(improved(&problem, 4000).makespan, 33);
+        assert_eq!(least(&problem, &mut first_order(&problem).order), Nanoseconds(33));
+        assert_eq!(improved(&problem, 4000).makespan, Nanoseconds(33));
     }
 
     /// Where something can run elsewhere, orders are not all.

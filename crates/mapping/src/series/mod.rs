@@ -7,6 +7,7 @@
 
 mod part_solutions;
 
+use millstream_cost::Nanoseconds;
 use millstream_schedule::execution::{ProcessorId, TaskId};
 
 use crate::bounds::PathBounds;
@@ -32,8 +33,8 @@ struct Part {
 
 /// Orders of all processors for the first parts.
 struct Beginning {
-    /// When the last of these parts ends, in nanoseconds.
-    end: u64,
+    /// When the last of these parts ends.
+    end: Nanoseconds,
     order: Vec<Vec<TaskId>>,
 }
 
@@ -73,16 +74,16 @@ impl Series {
     }
 
     fn raise_starts(&self, problem: &MappingProblem, bounds: &mut PathBounds) {
-        let mut ends: Vec<Option<u64>> = Vec::new();
+        let mut ends: Vec<Option<Nanoseconds>> = Vec::new();
         for part in &self.parts {
-            let first: Vec<Option<u64>> = match part.from {
+            let first: Vec<Option<Nanoseconds>> = match part.from {
                 // A first node that divides has its own time.
                 Some(node) if ends.is_empty() => problem
                     .processors()
-                    .map(|processor| problem.raw_time(node, processor).map(|_| bounds.end(problem, node, processor)))
+                    .map(|processor| problem.time(node, processor).map(|_| bounds.end(problem, node, processor)))
                     .collect(),
                 Some(_) => ends,
-                None => vec![Some(0)],
+                None => vec![Some(Nanoseconds::ZERO)],
             };
             let end = |to: ProcessorId| {
                 let ways = first.iter().zip(&part.solutions);
@@ -91,15 +92,15 @@ impl Series {
             };
             ends = problem.processors().map(end).collect();
             for (processor, end) in problem.processors().zip(&ends).filter(|_| part.is_divided) {
-                if let (Some(end), Some(time)) = (end, problem.raw_time(part.to, processor)) {
-                    bounds.raise_start(part.to, processor, end.saturating_sub(time));
+                if let (&Some(end), Some(time)) = (end, problem.time(part.to, processor)) {
+                    bounds.raise_start(part.to, processor, end - time);
                 }
             }
         }
     }
 
     fn raise_tails(&self, problem: &MappingProblem, bounds: &mut PathBounds) {
-        let mut rests = vec![Some(0); problem.processor_count()];
+        let mut rests = vec![Some(Nanoseconds::ZERO); problem.processor_count()];
         for part in self.parts.iter().rev() {
             let rest = |row: &Vec<Option<Solution>>| {
                 let ways = row.iter().zip(&rests).filter_map(|(way, rest)| Some(way.as_ref()?.bound + (*rest)?));
@@ -108,7 +109,7 @@ impl Series {
             rests = part.solutions.iter().map(rest).collect();
             let Some(node) = part.from else { break };
             for (processor, rest) in problem.processors().zip(&rests) {
-                bounds.raise_tail(node, processor, rest.unwrap_or(0));
+                bounds.raise_tail(node, processor, rest.unwrap_or_default());
             }
         }
     }
@@ -116,7 +117,7 @@ impl Series {
     /// The nodes of the part that has most of them.
     pub(crate) fn longest(&self) -> NodeRange {
         let nodes = self.parts.iter().map(|part| NodeRange::between(part.from, part.to));
-        nodes.max_by_key(|nodes| nodes.len()).unwrap_or_default()
+        nodes.max_by_key(|nodes| nodes.len()).unwrap_or(NodeRange::NONE)
     }
 
     /// The order of the best sequence of mappings of the parts.
@@ -128,13 +129,13 @@ impl Series {
             Some(node) => problem
                 .processors()
                 .map(|processor| {
-                    let end = problem.raw_release(node, processor) + problem.raw_time(node, processor)?;
+                    let end = problem.release(node, processor) + problem.time(node, processor)?;
                     let mut order = nothing();
                     order[processor.index()].push(node);
                     Some(Beginning { end, order })
                 })
                 .collect(),
-            None => vec![Some(Beginning { end: 0, order: nothing() })],
+            None => vec![Some(Beginning { end: Nanoseconds::ZERO, order: nothing() })],
         };
 
         for part in &self.parts {
@@ -168,7 +169,6 @@ fn dividing(problem: &MappingProblem) -> Vec<TaskId> {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-    use millstream_cost::Nanoseconds;
     use proptest::prelude::*;
 
     use super::*;
@@ -235,8 +235,8 @@ mod tests {
                 let execution = problem.execute(&order).unwrap();
                 for node in problem.nodes() {
                     let (span, processor) = (execution.span(node), execution.home(node).unwrap());
-                    prop_assert!(bounds.start(node, processor) <= span.start.0);
-                    prop_assert!(span.end.0 + bounds.tail(node, processor) <= execution.makespan().0);
+                    prop_assert!(bounds.start(node, processor) <= span.start);
+                    prop_assert!(span.end + bounds.tail(node, processor) <= execution.makespan());
                 }
             }
         }
@@ -254,7 +254,7 @@ mod tests {
             let best = brute_force(&chain);
             prop_assert_eq!(bounds.critical, best);
             let order = series.unwrap().order(&chain).unwrap();
-            prop_assert_eq!(chain.makespan(&order).unwrap().0, best);
+            prop_assert_eq!(chain.makespan(&order).unwrap(), best);
         }
     }
 }

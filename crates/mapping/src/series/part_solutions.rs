@@ -15,11 +15,11 @@ use crate::search::starts;
 /// Nodes of a part beyond which it is not worth the look.
 const MOST_NODES: usize = 256;
 
-/// A mapping of a part. Times are in nanoseconds, from the end of the node before the part to the end of the part.
+/// A mapping of a part. Times are from the end of the node before the part to the end of the part.
 pub(crate) struct Solution {
     /// No mapping of the part takes less.
-    pub(crate) bound: u64,
-    pub(crate) makespan: u64,
+    pub(crate) bound: Nanoseconds,
+    pub(crate) makespan: Nanoseconds,
     /// Nodes of the problem, for each processor.
     pub(crate) order: Vec<Vec<TaskId>>,
 }
@@ -58,7 +58,7 @@ fn solution(
     limits: &MapperLimits<'_>,
     budget: &Budget<'_>,
 ) -> Result<Option<Solution>, MappingError> {
-    let is_possible = |fixed: FixedNode| problem.raw_time(fixed.node, fixed.processor).is_some();
+    let is_possible = |fixed: FixedNode| problem.time(fixed.node, fixed.processor).is_some();
     if !from.is_none_or(is_possible) || !is_possible(to) {
         return Ok(None);
     }
@@ -66,16 +66,17 @@ fn solution(
     let part = part(problem, from, to)?;
     let mut bounds = PathBounds::new(&part);
     let is_too_much = part.len() > MOST_NODES || budget.left() == 0;
-    let (incumbent, bound) = match is_too_much {
-        true => (starts::best_of(starts::LISTS, &part, limits).ok_or(MappingError::NoMapping)?, bounds.critical),
-        false => quick::first_part(&part, &mut bounds, limits, budget)?,
+    let (incumbent, bound) = if is_too_much {
+        (starts::best_of(starts::LISTS, &part, limits).ok_or(MappingError::NoMapping)?, bounds.critical)
+    } else {
+        quick::first_part(&part, &mut bounds, limits, budget)?
     };
 
-    let offset = from.map_or(0, |fixed| fixed.node.index());
+    let first = from.map_or(TaskId::new(0), |fixed| fixed.node);
     // The first node belongs to the part before.
     let nodes_of_problem = |nodes: &Vec<TaskId>| {
         let nodes = nodes.iter().filter(|node| from.is_none() || node.index() > 0);
-        nodes.map(|node| TaskId::new(node.index() + offset)).collect()
+        nodes.map(|node| TaskId::new(node.index() + first.index())).collect()
     };
     let order = incumbent.order.iter().map(nodes_of_problem).collect();
     Ok(Some(Solution { bound, makespan: incumbent.makespan, order }))

@@ -7,17 +7,17 @@ use millstream_mapping::{Edge, MappingProblem, OutputId, ProcessorId, TaskId};
 use proptest::prelude::*;
 
 /// Time of the best of all mappings, by trying every order of nodes and every processor.
-pub fn brute_force(problem: &MappingProblem) -> u64 {
+pub fn brute_force(problem: &MappingProblem) -> Nanoseconds {
     struct Search<'a> {
         problem: &'a MappingProblem,
         home: Vec<Option<ProcessorId>>,
-        ends: Vec<u64>,
-        free: Vec<u64>,
-        best: u64,
+        ends: Vec<Nanoseconds>,
+        free: Vec<Nanoseconds>,
+        best: Nanoseconds,
     }
 
     impl Search<'_> {
-        fn visit(&mut self, placed: usize, makespan: u64) {
+        fn visit(&mut self, placed: usize, makespan: Nanoseconds) {
             if makespan >= self.best {
                 return;
             }
@@ -27,22 +27,23 @@ pub fn brute_force(problem: &MappingProblem) -> u64 {
             }
             for node in self.problem.nodes() {
                 let is_ready = self.problem.incoming(node).all(|edge| self.home[edge.from.index()].is_some());
-                let index = node.index();
-                if self.home[index].is_some() || !is_ready {
+                if self.home[node.index()].is_some() || !is_ready {
                     continue;
                 }
                 for processor in self.problem.supporting(node).collect::<Vec<_>>() {
-                    let place = processor.index();
-                    let mut start = self.free[place].max(self.problem.release(node, processor).0);
+                    let before = self.free[processor.index()];
+                    let mut start = before.max(self.problem.release(node, processor));
                     for edge in self.problem.incoming(node) {
-                        let maker = edge.from.index();
-                        start = start.max(self.ends[maker] + edge.transfer(self.home[maker].unwrap(), processor).0);
+                        let maker = self.home[edge.from.index()].unwrap();
+                        start = start.max(self.ends[edge.from.index()] + edge.transfer(maker, processor));
                     }
-                    let before = self.free[place];
-                    let end = start + self.problem.time(node, processor).unwrap().0;
-                    (self.home[index], self.ends[index], self.free[place]) = (Some(processor), end, end);
+                    let end = start + self.problem.time(node, processor).unwrap();
+                    self.home[node.index()] = Some(processor);
+                    self.ends[node.index()] = end;
+                    self.free[processor.index()] = end;
                     self.visit(placed + 1, makespan.max(end));
-                    (self.home[index], self.free[place]) = (None, before);
+                    self.home[node.index()] = None;
+                    self.free[processor.index()] = before;
                 }
             }
         }
@@ -51,12 +52,12 @@ pub fn brute_force(problem: &MappingProblem) -> u64 {
     let mut search = Search {
         problem,
         home: vec![None; problem.len()],
-        ends: vec![0; problem.len()],
-        free: vec![0; problem.processor_count()],
-        best: u64::MAX,
+        ends: vec![Nanoseconds::ZERO; problem.len()],
+        free: vec![Nanoseconds::ZERO; problem.processor_count()],
+        best: Nanoseconds(u64::MAX),
     };
 
-    search.visit(0, 0);
+    search.visit(0, Nanoseconds::ZERO);
     search.best
 }
 
@@ -79,9 +80,11 @@ pub fn problems(most_nodes: usize) -> impl Strategy<Value = MappingProblem> {
                 }
             }
 
-            let transfer = |from: usize, to: usize| if has_twins { 3 } else { transfers[from * processors + to] };
-            let row = |from: usize| (0..processors).map(|to| Nanoseconds(transfer(from, to))).collect();
-            let matrix: Vec<Vec<Nanoseconds>> = (0..processors).map(row).collect();
+            let transfer = |from: ProcessorId, to: ProcessorId| {
+                Nanoseconds(if has_twins { 3 } else { transfers[from.index() * processors + to.index()] })
+            };
+            let row = |from: ProcessorId| ProcessorId::all(processors).map(|to| transfer(from, to)).collect();
+            let matrix: Vec<Vec<Nanoseconds>> = ProcessorId::all(processors).map(row).collect();
             let edges = pairs
                 .iter()
                 .filter(|(from, to)| from < to)
@@ -127,10 +130,10 @@ pub fn blocking_problems(most_nodes: usize) -> impl Strategy<Value = MappingProb
 }
 
 /// The best of all orders on all processors, each evaluated as a whole.
-pub fn best_order(problem: &MappingProblem) -> u64 {
-    fn visit(problem: &MappingProblem, order: &mut Vec<Vec<TaskId>>, placed: &mut Vec<bool>, best: &mut u64) {
+pub fn best_order(problem: &MappingProblem) -> Nanoseconds {
+    fn visit(problem: &MappingProblem, order: &mut Vec<Vec<TaskId>>, placed: &mut Vec<bool>, best: &mut Nanoseconds) {
         if placed.iter().all(|&is_placed| is_placed) {
-            *best = (*best).min(problem.makespan(order).unwrap().0);
+            *best = (*best).min(problem.makespan(order).unwrap());
             return;
         }
         for node in problem.nodes() {
@@ -146,7 +149,7 @@ pub fn best_order(problem: &MappingProblem) -> u64 {
             placed[node.index()] = false;
         }
     }
-    let mut best = u64::MAX;
+    let mut best = Nanoseconds(u64::MAX);
     visit(problem, &mut vec![Vec::new(); problem.processor_count()], &mut vec![false; problem.len()], &mut best);
     best
 }
@@ -199,6 +202,7 @@ pub fn published_example() -> MappingProblem {
 
 /// Transfers that take the same time between any two of so many processors.
 pub fn apart(processors: usize, nanoseconds: u64) -> Vec<Vec<Nanoseconds>> {
-    let time = |from: usize, to: usize| Nanoseconds(if from == to { 0 } else { nanoseconds });
-    (0..processors).map(|from| (0..processors).map(|to| time(from, to)).collect()).collect()
+    let time = |from: ProcessorId, to: ProcessorId| Nanoseconds(if from == to { 0 } else { nanoseconds });
+    let row = |from: ProcessorId| ProcessorId::all(processors).map(|to| time(from, to)).collect();
+    ProcessorId::all(processors).map(row).collect()
 }
