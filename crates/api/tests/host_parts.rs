@@ -16,6 +16,7 @@ use millstream_board::Processor;
 use millstream_graph::{OperatorId, ValueId};
 use millstream_onnx::{Attributes, ModelBuilder, Weight};
 use millstream_schedule::{Prediction, Replica, Schedule, ScheduleDocument, Stage};
+use millstream_test_support::board;
 
 /// Convolutions, the last of which also reads what the first one and the frame itself were: values that cross hosts
 /// which do not need them.
@@ -39,10 +40,7 @@ fn network() -> Network {
 /// Two hosts that are both this machine's first core.
 fn hosts(folder: &Path) -> Hosts {
     let core = Machine::detect().unwrap().board().cores().next().unwrap().id.0;
-    let board = format!(
-        r#"{{"format": "millstream-board", "version": 1, "name": "one", "clusters": [
-            {{"label": "B", "core_type": "a core", "capacity": 1024, "cores": [{{"id": {core}}}], "operating_points": []}}]}}"#
-    );
+    let board = serde_json::to_string(&board(&format!("B1#{core}")).to_document()).unwrap();
     let host = |id: &str| format!(r#"{{"id": "{id}", "board": {board}, "cost": "none"}}"#);
     let link = r#"{"hosts": ["a", "b"], "latency_seconds": 1e-4, "bytes_per_second": 1e8}"#;
     let (a, b) = (host("a"), host("b"));

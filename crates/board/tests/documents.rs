@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use millstream_board::{Board, BoardError, CoreId, Link};
+use millstream_test_support::board;
 
 fn document(clusters: &str) -> String {
     format!(r#"{{"format": "millstream-board", "version": 1, "name": "test", "clusters": {clusters}}}"#)
@@ -111,8 +112,7 @@ fn links_memory_and_accelerators_are_checked_as_well() {
 
 #[test]
 fn a_slowed_core_becomes_the_slow_cluster() {
-    let plain = r#"[{"label": "B", "capacity": 1024, "cores": [{"id": 0}, {"id": 1}]}]"#;
-    let board = Board::from_json(&document(plain)).unwrap();
+    let board = board("B2");
     let slowed = board.with_slowdown(&[(CoreId(1), 3.0)]).unwrap();
     let classes: Vec<String> = slowed.processor_classes().map(|class| class.to_string()).collect();
     assert_eq!(classes, ["B1", "s1"]);
@@ -129,9 +129,7 @@ fn a_slowed_core_becomes_the_slow_cluster() {
 /// What is slowed changes which cluster a label names, so that links between labels say nothing any more.
 #[test]
 fn a_slowed_board_has_no_links() {
-    let clusters = r#"[{"label": "B", "capacity": 1024, "cores": [{"id": 0}, {"id": 1}]},
-        {"label": "s", "capacity": 500, "cores": [{"id": 2}]}]"#;
-    let mut document = Board::from_json(&document(clusters)).unwrap().to_document();
+    let mut document = board("B2+s1:500").to_document();
     let (from, to) = ("B".to_owned(), "s".to_owned());
     document.links.push(Link { from, to, bytes_per_second: 1e9, latency_seconds: 0.0, blocks: None });
     let board = Board::try_from(document).unwrap();

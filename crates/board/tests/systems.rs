@@ -2,15 +2,14 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-use millstream_board::{Board, BoardError, Duplex, Processor, System, SystemDocument, host_of};
+use millstream_board::{Board, BoardError, Duplex, Memory, Processor, System, SystemDocument, host_of};
 
+/// What every board file of a host says but for its name.
 fn board(name: &str) -> Result<Board, BoardError> {
-    Board::from_json(&format!(
-        r#"{{"format": "millstream-board", "version": 1, "name": "{name}", "clusters": [
-            {{"label": "B", "capacity": 1024, "cores": [{{"id": 4}}, {{"id": 5}}]}},
-            {{"label": "s", "capacity": 400, "cores": [{{"id": 0}}, {{"id": 1}}]}}],
-            "memory": {{"bytes_per_second": 1e9}}}}"#
-    ))
+    let mut document = millstream_test_support::board("B2#4+s2:400#0").to_document();
+    document.name = name.to_owned();
+    document.memory = Some(Memory { bytes_per_second: 1e9, bytes: None });
+    Board::try_from(document)
 }
 
 const HOSTS: &str = r#"{"id": "rk", "board": "rk.json"}, {"id": "pi", "board": "pi.json", "clusters": ["B"]}"#;

@@ -8,6 +8,7 @@ use std::fs;
 
 use millstream_onnx::proto::TensorProto;
 use millstream_onnx::{Attributes, ModelBuilder};
+use millstream_test_support::board;
 use prost::Message;
 use support::{Workplace, builder, bytes, small_model, text};
 
@@ -102,6 +103,13 @@ fn constraints_that_nothing_meets_name_the_tightest() {
     workplace.succeed(&schedule(&["--max-latency", "10s", "--min-throughput", "1"]));
 }
 
+/// The file of a board of this name.
+fn board_file(name: &str, parts: &str) -> String {
+    let mut document = board(parts).to_document();
+    document.name = name.to_owned();
+    serde_json::to_string(&document).unwrap()
+}
+
 #[test]
 fn schedules_of_another_model_or_board() {
     let workplace = Workplace::new();
@@ -112,9 +120,7 @@ fn schedules_of_another_model_or_board() {
     let message = workplace.fail(&["run", "--schedule", "own.json", "--model", "zoo:tiny-darknet"]);
     assert!(message.contains("is for the model 'small'") && message.contains("not for 'tiny-darknet'"), "{message}");
 
-    let board = r#"{"format": "millstream-board", "version": 1, "name": "elsewhere", "clusters": [
-        {"label": "B", "capacity": 1024, "cores": [{"id": 0}], "operating_points": [{"hertz": 1000}]}]}"#;
-    workplace.write("elsewhere.json", board);
+    workplace.write("elsewhere.json", board_file("elsewhere", "B1~1000"));
     let message = workplace.fail(&["run", "--board", "elsewhere.json"]);
     assert!(message.contains("not for 'elsewhere'") && message.contains("make a schedule for this board"), "{message}");
     let message = workplace.fail(&[
@@ -162,9 +168,7 @@ fn message_of_other_board(workplace: &Workplace) -> String {
 #[test]
 fn cores_that_do_not_exist() {
     let workplace = Workplace::new();
-    let board = r#"{"format": "millstream-board", "version": 1, "name": "large", "clusters": [
-        {"label": "B", "capacity": 1024, "cores": [{"id": 0}, {"id": 900}]}]}"#;
-    workplace.write("large.json", board);
+    workplace.write("large.json", board_file("large", "B1+s1#900"));
     for command in [["profile", "--board", "large.json"], ["schedule", "--board", "large.json"]] {
         let message = workplace.fail(&command);
         assert!(message.contains("core 900") && message.contains("cpuset"), "{message}");
@@ -178,9 +182,7 @@ fn cores_that_do_not_exist() {
 #[test]
 fn cores_outside_the_cpuset() {
     let workplace = Workplace::new();
-    let board = r#"{"format": "millstream-board", "version": 1, "name": "both", "clusters": [
-        {"label": "B", "capacity": 1024, "cores": [{"id": 0}, {"id": 1}]}]}"#;
-    workplace.write("both.json", board);
+    workplace.write("both.json", board_file("both", "B2"));
     let output = std::process::Command::new("taskset")
         .args(["-c", "0"])
         .arg(assert_cmd::cargo::cargo_bin("millstream"))

@@ -4,7 +4,6 @@
 
 mod random_cases;
 
-use millstream_board::Board;
 use millstream_partition::Chain;
 use millstream_pipeline::{
     PipelineError, Plan, Problem, Sharing, Tenant, best_period, divide_memory, pareto_front,
@@ -193,9 +192,7 @@ fn together(problems: &[Problem; 2], bytes: u64, cases: [&Case; 2]) -> Option<f6
 fn accelerators_with_memory_of_their_own_need_no_other() {
     let graph = diamond();
     let front = |bytes: u64| {
-        let mut document = board(&format!("B1+G !{bytes}")).to_document();
-        document.accelerators[0].memory_bytes = Some(10_000);
-        let board = Board::try_from(document).unwrap();
+        let board = board(&format!("B1+G[10000] !{bytes}"));
         let table = uniform_table(&graph, &board, [10, 10]);
         let teams = teams_of(&board);
         let problem = Problem::with_teams(&graph, &Chain::of(&graph), &board, &table, &teams).unwrap();

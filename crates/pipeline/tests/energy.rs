@@ -12,6 +12,7 @@ use millstream_pipeline::{
     clocked_front, energy_front,
 };
 use millstream_schedule::Schedule;
+use millstream_test_support::{board, uniform_table};
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseError;
 use random_cases::{Case, cases, linked_cases, plans, supported};
@@ -174,13 +175,10 @@ fn achieved(schedule: &Schedule, graph: &Graph, table: &CostTable) -> Option<[u6
 
 #[test]
 fn energy_needs_power() {
-    let board = millstream_test_support::board("B1");
+    let board = board("B1");
     let model = millstream_zoo::build("tiny-darknet").unwrap();
     let graph = model.graph();
-    let mut table = CostTable::new(graph.operators().len(), board.processor_classes());
-    for processor in table.class_ids() {
-        table.operator_ids().for_each(|operator| table.set_time(processor, operator, Nanoseconds(1000)));
-    }
+    let table = uniform_table(graph, &board, [1000]);
     let problem = Problem::new(graph, &Chain::of(graph), &board, &table).unwrap();
     let error = energy_front(&problem, &Constraints::default(), 0.0).unwrap_err();
     assert!(error.to_string().starts_with("the power of B1 is not known"), "{error}");

@@ -317,15 +317,15 @@ fn fronts_are_exact_where_nobody_waits_for_links() {
 #[test]
 fn all_stays_on_one_host_as_soon_as_the_link_takes_longer() {
     let fast = shortest(&two_hosts(1e-12));
-    assert_eq!((fast.0.as_str(), fast.1), ("b/c01-a/c01", 3404));
+    assert_eq!((fast.0.as_str(), fast.1), ("b/A1-a/A1", 3404));
     // 404 bytes in 3232 ns, which is less than the longer stage takes: it adds to the latency only, with 500 ns until
     // the last byte is there.
     let slower = shortest(&two_hosts(8e-9));
-    assert_eq!(slower, ("b/c01-a/c01".to_owned(), 3404, 1808 + 3232 + 500 + 3404));
+    assert_eq!(slower, ("b/A1-a/A1".to_owned(), 3404, 1808 + 3232 + 500 + 3404));
     // From then on the link is what counts, until one host alone is as good: 4000 ns for 404 bytes.
     assert_eq!(shortest(&two_hosts(9.8e-9)).1, 3959);
     let alone = shortest(&two_hosts(1e-8));
-    assert_eq!((alone.0.as_str(), alone.1, alone.2), ("a/c01", 4000, 4000));
+    assert_eq!((alone.0.as_str(), alone.1, alone.2), ("a/A1", 4000, 4000));
 }
 
 #[test]
@@ -377,6 +377,6 @@ fn too_many_hosts_are_refused_and_shares_divide_all_blocks() {
     assert!(left.iter().all(|plan| !plan.configuration().contains("a/")) && left[0].period.0 == 4000);
     assert_eq!(problem.front_without(&[HostPlace::new(0), HostPlace::new(1)]), Err(PipelineError::Infeasible));
     // The value of the first operator only, and what the network is given, which the second reads too: 400 and 4 bytes.
-    assert_eq!((plan.configuration().as_str(), plan.period.0), ("a/c01-b/c01", 3000 + 2 * 404));
-    assert!(table.find(&ProcessorClass::new("a/c0", 1)).is_some());
+    assert_eq!((plan.configuration().as_str(), plan.period.0), ("a/A1-b/A1", 3000 + 2 * 404));
+    assert!(table.find(&ProcessorClass::new("a/A", 1)).is_some());
 }

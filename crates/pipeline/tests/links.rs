@@ -72,10 +72,10 @@ fn no_frame_goes_over_a_link_that_is_too_slow() {
     let mut case = case(vec![1, 1]);
     case.times[1] = vec![None, None, Some(50), Some(50)];
     let one_way = best(&case);
-    assert_eq!(one_way.configuration(), "c01-c11");
+    assert_eq!(one_way.configuration(), "A1-B1");
     case.links = vec![None, SLOW, None, None];
     let alone = best(&case);
-    assert_eq!(alone.configuration(), "c01");
+    assert_eq!(alone.configuration(), "A1");
     // Only the other way round: nothing changes.
     case.links = vec![None, None, SLOW, None];
     assert_eq!(best(&case), one_way);
@@ -83,20 +83,20 @@ fn no_frame_goes_over_a_link_that_is_too_slow() {
 
 #[test]
 fn a_stage_is_put_where_its_sender_reaches_it() {
-    // The first operator runs on c0 only, the others on c1 and c2, of which c2 is a little faster but far from c0.
+    // The first operator runs on A only, the others on B and C, of which C is a little faster but far from A.
     let mut case = case(vec![1, 1, 1]);
     case.times = vec![
         vec![Some(100), None, None, None],
         vec![None, Some(100), Some(100), Some(100)],
         vec![None, Some(90), Some(90), Some(90)],
     ];
-    assert_eq!(best(&case).configuration(), "c01-(c11|c21)");
+    assert_eq!(best(&case).configuration(), "A1-(B1|C1)");
     let far = Some((1e-6, 0.0));
     case.links = vec![None, None, far, None, None, None, None, None, None];
-    // Whoever takes over from c0 on c2 waits for a microsecond: c1 takes over and hands on.
-    assert_eq!(best(&case).configuration(), "c01-c11-c21");
+    // Whoever takes over from A on C waits for a microsecond: B takes over and hands on.
+    assert_eq!(best(&case).configuration(), "A1-B1-C1");
     case.links = vec![None, far, None, None, None, None, None, None, None];
-    assert_eq!(best(&case).configuration(), "c01-c21-c11");
+    assert_eq!(best(&case).configuration(), "A1-C1-B1");
 }
 
 /// Whether the best plan's numbers depend on who is at a link when.
@@ -108,12 +108,12 @@ fn waits_for_links(case: &Case) -> bool {
 
 #[test]
 fn replicas_take_no_more_frames_than_their_link_carries() {
-    // A stage on c0, and then three replicas on c1: 297 ns each without the way, together a frame every 99 ns.
+    // A stage on A, and then three replicas on B: 297 ns each without the way, together a frame every 99 ns.
     let mut case = Case::with_cores(vec![1, 3], 2);
     case.sizes = vec![10; 2];
     case.times = [vec![Some(90), None]].into_iter().chain(vec![vec![None, Some(297)]; 3]).collect();
     let free = best(&case);
-    assert_eq!((free.configuration().as_str(), free.period), ("c01-(c11|c11|c11)", Nanoseconds(99)));
+    assert_eq!((free.configuration().as_str(), free.period), ("A1-(B1|B1|B1)", Nanoseconds(99)));
     // 40 bytes in 120 ns: the replicas wait for them, but the link is free most of the time.
     case.links = vec![None, Some((0.0, 3e-9)), None, None];
     assert_eq!(best(&case).period.0, (297 + 120) / 3);
@@ -122,12 +122,12 @@ fn replicas_take_no_more_frames_than_their_link_carries() {
     case.links = vec![None, Some((0.0, 6e-9)), None, None];
     assert_eq!(best(&case).period.0, 240);
     assert!(waits_for_links(&case), "what the replicas wait for each other is to be simulated");
-    // Then c0 had better do all of it in 200 ns, which the replicas would beat without the link.
+    // Then A had better do all of it in 200 ns, which the replicas would beat without the link.
     case.times[0][1] = Some(110);
-    assert_eq!(best(&case).configuration(), "c01");
+    assert_eq!(best(&case).configuration(), "A1");
 }
 
-/// After 100 ns on c0, one core of c1 takes 1000 ns and two of them 300, of which the link takes no more than 300 a
+/// After 100 ns on A, one core of B takes 1000 ns and two of them 300, of which the link takes no more than 300 a
 /// frame: the search and its bound count on 1 / (1/1300 + 1/600) ns. But the two wait for each other before the link,
 /// which only a simulation shows.
 #[test]
@@ -137,7 +137,7 @@ fn what_unlike_replicas_wait_for_each_other_is_to_be_simulated() {
     case.times = vec![vec![Some(100), None], vec![None, Some(1000)], vec![None, Some(300)], vec![None, Some(300)]];
     case.links = vec![None, Some((0.0, 7.5e-9)), None, None];
     let best = best(&case);
-    assert_eq!((best.configuration().as_str(), best.period.0), ("c01-(c11|c12)", 411));
+    assert_eq!((best.configuration().as_str(), best.period.0), ("A1-(B1|B2)", 411));
     let (graph, board, table) = case.build();
     let problem = Problem::new(&graph, &Chain::of(&graph), &board, &table).unwrap();
     assert_eq!(PeriodBound::of(&problem), Ok(PeriodBound(best.period)));
@@ -155,7 +155,7 @@ fn stages_take_no_more_frames_than_the_link_carries_for_all_of_them() {
         vec![None, Some(100), None, Some(100)],
         vec![None; 4],
     ];
-    let configuration = "c01-c11-c01-c11";
+    let configuration = "A1-B1-A1-B1";
     case.links = vec![None, Some((0.0, 2e-9)), None, None];
     let carried = best(&case);
     assert_eq!((carried.configuration().as_str(), carried.period.0), (configuration, 260));

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-use millstream_board::{Accelerator, AcceleratorKind, Board, Processor, ProcessorClass};
+use millstream_board::{Board, Processor, ProcessorClass};
 use millstream_cost::{
     CostTable, HandOver, LinkCost, Nanoseconds, PartCost, PowerOrigin, ProcessorPower, TransferModel,
 };
@@ -186,8 +186,8 @@ fn memory_limits_what_an_accelerator_runs() {
     }
 
     let with_memory = |bytes: Option<u64>| {
-        let gpu = Accelerator { memory_bytes: bytes, ..Accelerator::new("G", AcceleratorKind::Gpu) };
-        two_clusters_and_a_gpu().with_accelerators(vec![gpu]).unwrap()
+        let memory = bytes.map(|bytes| format!("[{bytes}]")).unwrap_or_default();
+        board(&format!("{TWO_CLUSTERS_AND_A_GPU}{memory}"))
     };
     let on_gpu = |schedule: &millstream_schedule::Schedule| -> u64 {
         let replicas = schedule.stages.iter().flat_map(|stage| &stage.replicas);

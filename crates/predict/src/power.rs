@@ -100,10 +100,9 @@ mod tests {
 
     #[test]
     fn the_board_file_stands_in_where_nothing_was_measured() {
-        let text = r#"{"format": "millstream-board", "version": 1, "name": "b", "clusters": [
-            {"label": "B", "capacity": 1024, "cores": [{"id": 0}], "power": {"capacitance_farads": 1e-9, "leakage_amperes": 0.1}},
-            {"label": "s", "capacity": 300, "cores": [{"id": 1}]}]}"#;
-        let board = Board::from_json(text).unwrap();
+        let mut document = millstream_test_support::board("B1+s1:300").to_document();
+        document.clusters[0].power = Some(PowerCoefficients { capacitance_farads: 1e-9, leakage_amperes: 0.1 });
+        let board = Board::try_from(document).unwrap();
         let stated = fit_power(&board, &[]);
         assert_eq!(stated.len(), 1);
         assert_eq!((stated[0].cluster.as_str(), stated[0].origin), ("B", PowerOrigin::BoardFile));

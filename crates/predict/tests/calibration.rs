@@ -2,17 +2,14 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-use millstream_board::Board;
-use millstream_board::Provenance;
+use millstream_board::{Board, Provenance};
 use millstream_onnx::Model;
 use millstream_partition::Chain;
 use millstream_predict::CostModels;
 use millstream_predict::calibration::{Calibration, MeasuredNetwork, Measurements, calibrate};
+use millstream_test_support::board;
 
-const BOARD: &str = r#"{"format": "millstream-board", "version": 1, "name": "b", "clusters": [
-    {"label": "B", "capacity": 1024, "cores": [{"id": 0}, {"id": 1}, {"id": 2}, {"id": 3}], "operating_points": [{"hertz": 2000}]},
-    {"label": "s", "capacity": 500, "cores": [{"id": 4}, {"id": 5}]}],
-    "accelerators": [{"label": "F", "kind": "fpga", "processing_elements": 4}]}"#;
+const BOARD: &str = "B4~2000+s2:500+F:4";
 const NETWORKS: [&str; 5] = ["alexnet", "squeezenet", "googlenet", "mobilenet-v1", "vgg16"];
 /// Seconds per multiply-accumulate that cores share, and per byte of weights that they do not.
 const MACS: f64 = 4e-10;
@@ -49,7 +46,7 @@ fn measurements(models: &[Model]) -> String {
 fn calibrated() -> (Board, Calibration) {
     let models: Vec<Model> = NETWORKS.iter().map(|name| millstream_zoo::build(name).unwrap()).collect();
     let chains: Vec<Chain> = models.iter().map(|model| Chain::of(model.graph())).collect();
-    let board = Board::from_json(BOARD).unwrap();
+    let board = board(BOARD);
     let networks: Vec<MeasuredNetwork<'_>> = NETWORKS
         .iter()
         .zip(&models)

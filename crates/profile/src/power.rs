@@ -86,9 +86,7 @@ mod tests {
 
     #[test]
     fn voltages_are_those_of_the_nearest_operating_point() {
-        let text = r#"{"format": "millstream-board", "version": 1, "name": "b", "clusters": [{"label": "B", "capacity": 1024,
-            "cores": [{"id": 0}], "operating_points": [{"hertz": 1000000000, "volts": 0.8}, {"hertz": 2000000000, "volts": 1.1}]}]}"#;
-        let board = Board::from_json(text).unwrap();
+        let board = millstream_test_support::board("B1~1e9=0.8,2e9=1.1");
         let cluster = &board.clusters()[0];
         assert_eq!([0.5e9, 1.4e9, 1.6e9].map(|hertz| volts(cluster, hertz)), [0.8, 0.8, 1.1]);
     }

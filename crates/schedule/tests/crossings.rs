@@ -2,10 +2,10 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-use millstream_board::{Processor, ProcessorClass};
+use millstream_board::Processor;
 use millstream_cost::{CostTable, HostCrossing, LaneId, Nanoseconds};
 use millstream_schedule::{Replica, Schedule, Stage};
-use millstream_test_support::chain_of;
+use millstream_test_support::{board, chain_of, uniform_table};
 
 /// A way on which 100 bytes are sent in 200 ns, are on the only channel for 100, arrive 1000 later, and are received
 /// in 300.
@@ -26,9 +26,7 @@ fn way(from: &str, to: &str) -> HostCrossing {
 #[test]
 fn both_ends_pay_and_a_channel_carries_both_ways() {
     let graph = chain_of(3, 25);
-    let mut own = CostTable::new(3, [ProcessorClass::new("B", 1)]);
-    let processor = own.class_ids().next().unwrap();
-    own.operator_ids().for_each(|operator| own.set_time(processor, operator, Nanoseconds(10)));
+    let own = uniform_table(&graph, &board("B1"), [10]);
     let table = CostTable::of_hosts(&[("a", &own), ("b", &own)], vec![way("a", "b"), way("b", "a")]);
 
     let places = [("a/B", 0), ("b/B", 1), ("a/B", 2)];

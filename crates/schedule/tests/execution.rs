@@ -9,6 +9,7 @@ use millstream_schedule::execution::{
     Dependency, Execution, Fetch, Next, OutputId, ProcessorId, Span, TaskGraph, TaskId, TransferCost, recipients,
 };
 use millstream_schedule::{Assignment, Entry, Replica, ReplicaTasks, Schedule, Stage, StageId};
+use millstream_test_support::{board, find_operators, uniform_table};
 
 /// A stem with two values, of which the left and the right operator read one each and the last one both; the join reads
 /// left and right.
@@ -25,11 +26,7 @@ fn graph() -> Graph {
 
 /// 10 ns for every operator on A, 20 ns on B; 3 ns from A to B, 5 ns back.
 fn table(graph: &Graph, blocks: Option<BlockedEnd>) -> CostTable {
-    let classes = ["A", "B"].map(|cluster| ProcessorClass::new(cluster, 1));
-    let mut table = CostTable::new(graph.operators().len(), classes);
-    for (processor, time) in table.class_ids().zip([10, 20]) {
-        table.operator_ids().for_each(|operator| table.set_time(processor, operator, Nanoseconds(time)));
-    }
+    let mut table = uniform_table(graph, &board("A1+B1"), [10, 20]);
     let processors: Vec<_> = table.class_ids().collect();
     for (from, to, seconds) in [(0, 1, 3e-9), (1, 0, 5e-9)] {
         let model = TransferModel { latency_seconds: seconds, blocks, ..TransferModel::default() };
@@ -41,7 +38,7 @@ fn table(graph: &Graph, blocks: Option<BlockedEnd>) -> CostTable {
 fn replica(graph: &Graph, on_a: &[&str], on_b: &[&str]) -> Replica {
     let assignment = |cluster: &str, core: u32, names: &[&str]| Assignment {
         processor: Processor::new(cluster, [core]),
-        operators: names.iter().map(|name| graph.find_operator(name).unwrap()).collect(),
+        operators: find_operators(graph, names),
     };
     Replica::new(vec![assignment("A", 0, on_a), assignment("B", 1, on_b)])
 }
@@ -358,10 +355,7 @@ fn an_accelerator_drives_the_transfers_of_both_directions() {
 fn a_team_waits_for_the_longest_way_of_all_that_it_takes_over() {
     let graph = graph();
     let class = |cluster: &str| ProcessorClass::new(cluster, 1);
-    let mut table = CostTable::new(graph.operators().len(), ["A", "C", "D", "G"].map(class));
-    for processor in table.class_ids() {
-        table.operator_ids().for_each(|operator| table.set_time(processor, operator, Nanoseconds(10)));
-    }
+    let mut table = uniform_table(&graph, &board("A1+C1+D1+G"), [10; 4]);
     let [a, c, d, g] = ["A", "C", "D", "G"].map(|label| table.find(&class(label)).unwrap());
     let way = |once: f64, per_byte: f64| HandOver { seconds: once * 1e-9, seconds_per_byte: per_byte * 1e-9 };
     table.set_hand_over(d, way(2.0, 0.01));
@@ -370,13 +364,10 @@ fn a_team_waits_for_the_longest_way_of_all_that_it_takes_over() {
     table.set_link(c, g, LinkCost { hand_over: way(1.0, 0.01), occupied_seconds_per_byte: 0.0 });
 
     let single = |cluster: &str, core: u32| {
-        let operators = ["stem", "left"].map(|name| graph.find_operator(name).unwrap());
-        Replica::single(Processor::new(cluster, [core]), operators.to_vec())
+        Replica::single(Processor::new(cluster, [core]), find_operators(&graph, &["stem", "left"]))
     };
-    let assignment = |processor: Processor, names: &[&str]| Assignment {
-        processor,
-        operators: names.iter().map(|name| graph.find_operator(name).unwrap()).collect(),
-    };
+    let assignment =
+        |processor: Processor, names: &[&str]| Assignment { processor, operators: find_operators(&graph, names) };
     let team = Replica::new(vec![
         assignment(Processor::new("D", [2]), &["join"]),
         assignment(Processor::accelerator("G".to_owned()), &["right", "last"]),

@@ -3,10 +3,9 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use millstream_board::{Board, Processor};
-use millstream_graph::{
-    Along, Convolution, DataType, Graph, GraphBuilder, NewOperator, OperatorId, OperatorKind, Shape, ValueId,
-};
+use millstream_graph::{Along, DataType, Graph, GraphBuilder, NewOperator, OperatorId, OperatorKind, Shape, ValueId};
 use millstream_schedule::{Assignment, OperatorSplit, Replica, Schedule, ScheduleError, Stage, StageId};
+use millstream_test_support::pointwise;
 
 fn board() -> Board {
     millstream_test_support::board("B2+G")
@@ -14,11 +13,6 @@ fn board() -> Board {
 
 fn assignment(core: u32, operators: &[OperatorId]) -> Assignment {
     Assignment { processor: Processor::new("B", [core]), operators: operators.to_vec() }
-}
-
-fn convolution() -> Convolution {
-    let ones = || vec![1, 1];
-    Convolution { input_channels: 8, output_channels: 8, kernel: ones(), strides: ones(), dilations: ones(), groups: 1 }
 }
 
 /// `x -> quantize -> dequantize -> conv -> relu -> quantize`: from the dequantisation on, it is one operator.
@@ -31,7 +25,7 @@ fn quantised_chain() -> Graph {
     let names = ["x", "q", "d", "c", "r", "y"];
     let values: Vec<_> = names.into_iter().zip(types).map(|(name, data)| value(&mut builder, name, data)).collect();
     builder.input(values[0]);
-    let convolution = OperatorKind::QuantizedConvolution(convolution());
+    let convolution = OperatorKind::QuantizedConvolution(pointwise(8));
     let operators = [
         ("quantize", "QuantizeLinear", OperatorKind::Quantization),
         ("dequantize", "DequantizeLinear", OperatorKind::Quantization),
@@ -190,7 +184,7 @@ fn no_part_stands_between_inseparable_operators() {
         builder.operator(new).unwrap()
     };
     let maker = operator("maker", OperatorKind::Opaque, &[x], untyped);
-    let divided = operator("divided", OperatorKind::Convolution(convolution()), &[x], convolved);
+    let divided = operator("divided", OperatorKind::Convolution(pointwise(8)), &[x], convolved);
     let reader = operator("reader", OperatorKind::Opaque, &[untyped, convolved], y);
     builder.output(y);
     let graph = builder.build().unwrap();

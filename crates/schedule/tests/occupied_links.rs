@@ -8,17 +8,13 @@ use millstream_graph::{Graph, OperatorId};
 use millstream_schedule::{
     Assignment, Entry, Evaluation, LinkUse, Replica, Schedule, Stage, StageEvaluation, shared_period,
 };
-use millstream_test_support::{chain_of, graph};
+use millstream_test_support::{board, chain_of, find_operators, graph, uniform_table};
 
 /// Clusters A and s and the accelerator G, with 10 ns for every operator; a byte occupies the links from A for so many
 /// hundredths of a nanosecond, and hand-overs take no time.
 fn table(graph: &Graph, to_s: u32, to_g: u32) -> CostTable {
-    let class = |cluster: &str| ProcessorClass::new(cluster, 1);
-    let mut table = CostTable::new(graph.operators().len(), ["A", "s", "G"].map(class));
-    for processor in table.class_ids() {
-        table.operator_ids().for_each(|operator| table.set_time(processor, operator, Nanoseconds(10)));
-    }
-    let [a, s, g] = ["A", "s", "G"].map(|label| table.find(&class(label)).unwrap());
+    let mut table = uniform_table(graph, &board("A1+s1+G"), [10; 3]);
+    let [a, s, g] = ["A", "s", "G"].map(|label| table.find(&ProcessorClass::new(label, 1)).unwrap());
     for (to, hundredths) in [(s, to_s), (g, to_g)] {
         let occupied = f64::from(hundredths) * 1e-11;
         table.set_link(a, to, LinkCost { hand_over: HandOver::FREE, occupied_seconds_per_byte: occupied });
@@ -29,10 +25,6 @@ fn table(graph: &Graph, to_s: u32, to_g: u32) -> CostTable {
 
 fn from_a() -> Entry {
     Entry::Stage { senders: vec![ProcessorClass::new("A", 1)] }
-}
-
-fn ids(graph: &Graph, names: &[&str]) -> Vec<OperatorId> {
-    names.iter().map(|name| graph.find_operator(name).unwrap()).collect()
 }
 
 fn link(receiver: &str, nanoseconds: u64) -> LinkUse {
@@ -49,7 +41,7 @@ fn processors_of_a_cluster_use_its_link_one_after_the_other() {
          right: a b -> d
          join: c d -> e",
     );
-    let assignment = |processor, names: &[&str]| Assignment { processor, operators: ids(&graph, names) };
+    let assignment = |processor, names: &[&str]| Assignment { processor, operators: find_operators(&graph, names) };
     let on = |second: Processor| {
         Replica::new(vec![assignment(Processor::new("s", [1]), &["join"]), assignment(second, &["right"])])
     };
@@ -67,7 +59,11 @@ fn inputs_of_the_network_go_over_links_of_accelerators() {
          second: input a -> b",
     );
     let uses = |processor: Processor| {
-        Replica::single(processor, ids(&graph, &["second"])).link_uses(&from_a(), &graph, &table(&graph, 10, 10))
+        Replica::single(processor, find_operators(&graph, &["second"])).link_uses(
+            &from_a(),
+            &graph,
+            &table(&graph, 10, 10),
+        )
     };
     assert_eq!(uses(Processor::new("s", [1])), [link("s", 10)]);
     assert_eq!(uses(Processor::accelerator("G".to_owned())), [link("G", 20)]);

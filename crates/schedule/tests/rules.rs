@@ -2,14 +2,14 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-use millstream_board::{Accelerator, Board, Processor, Provenance};
+use millstream_board::{Board, Processor, Provenance};
 use millstream_cost::{CostTable, HandOver, Nanoseconds, TransferModel};
 use millstream_graph::Graph;
 use millstream_schedule::{
     Assignment, BoardReference, ModelReference, Prediction, Replica, SCHEDULE_FORMAT, SCHEDULE_VERSION, Schedule,
     ScheduleDocument, ScheduleError, Stage, StatedConstraints, check_memory_together, held_bytes, replicated_period,
 };
-use millstream_test_support::{connect, diamond};
+use millstream_test_support::{connect, diamond, find_operators};
 
 fn board() -> Board {
     millstream_test_support::board("B2+s2:500")
@@ -34,8 +34,7 @@ fn table(graph: &Graph) -> CostTable {
 }
 
 fn assignment(graph: &Graph, cluster: &str, core: u32, operators: &[&str]) -> Assignment {
-    let find = |name: &&str| graph.find_operator(name).unwrap();
-    Assignment { processor: Processor::new(cluster, [core]), operators: operators.iter().map(find).collect() }
+    Assignment { processor: Processor::new(cluster, [core]), operators: find_operators(graph, operators) }
 }
 
 fn stage(replicas: Vec<Vec<Assignment>>) -> Stage {
@@ -171,11 +170,7 @@ fn what_does_not_fit_into_the_memory_is_refused() {
     assert_eq!(Schedule { stages }.memory_bytes(&kept, &board()), 300 + 300);
 
     // On a GPU with memory of its own, they are there and not in the memory of the board.
-    let small = millstream_test_support::board("B1+G !1");
-    let with = |memory_bytes: u64| {
-        let gpu = Accelerator { memory_bytes: Some(memory_bytes), ..small.accelerators()[0].clone() };
-        small.with_accelerators(vec![gpu]).unwrap()
-    };
+    let with = |bytes: u64| millstream_test_support::board(&format!("B1+G[{bytes}] !1"));
     let operators = graph.order().to_vec();
     let held = held_bytes(&graph, &operators);
     assert_eq!(held, 500, "the input and four values");

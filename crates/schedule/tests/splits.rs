@@ -4,14 +4,12 @@
 
 use millstream_board::{Board, Processor};
 use millstream_cost::{BlockedEnd, CostTable, Nanoseconds, PartCost, TransferModel};
-use millstream_graph::{
-    Along, Convolution, DataType, Graph, GraphBuilder, NewOperator, OperatorId, OperatorKind, Shape,
-};
+use millstream_graph::{Along, Convolution, DataType, Graph, GraphBuilder, NewOperator, OperatorKind, Shape};
 use millstream_schedule::execution::{Execution, TaskId};
 use millstream_schedule::{
     Assignment, OperatorSplit, Replica, ReplicaTasks, Schedule, ScheduleDocument, ScheduleError, Stage,
 };
-use millstream_test_support::{pointwise, uniform_table};
+use millstream_test_support::{find_operators, pointwise, uniform_table};
 
 /// `x -> a (8 channels) -> relu -> b (2 groups of 4 channels) -> sum(relu, b)`, all of 8 channels of one pixel.
 fn graph() -> Graph {
@@ -50,16 +48,16 @@ fn table(graph: &Graph) -> CostTable {
     table
 }
 
-fn ids(graph: &Graph, names: &[&str]) -> Vec<OperatorId> {
-    names.iter().map(|name| graph.find_operator(name).unwrap()).collect()
-}
-
 /// A core and the GPU share `split`, and the core does the rest.
 fn shared(graph: &Graph, core: &[&str], gpu: &[&str], split: &[&str], channels: [usize; 2]) -> Schedule {
-    let assignment = |processor, names: &[&str]| Assignment { processor, operators: ids(graph, names) };
+    let assignment = |processor, names: &[&str]| Assignment { processor, operators: find_operators(graph, names) };
     let replica = Replica {
         assignments: vec![assignment(Processor::new("B", [0]), core), assignment(Processor::accelerator("G"), gpu)],
-        splits: vec![OperatorSplit { operators: ids(graph, split), along: Along::Channels, shares: channels.to_vec() }],
+        splits: vec![OperatorSplit {
+            operators: find_operators(graph, split),
+            along: Along::Channels,
+            shares: channels.to_vec(),
+        }],
     };
     Schedule { stages: vec![Stage { replicas: vec![replica] }] }
 }
@@ -179,13 +177,14 @@ fn splits_that_can_not_be_executed_say_why() {
 fn who_makes_nothing_of_an_operator_does_not_list_it() {
     let graph = graph();
     let with = |gpu: &[&str]| {
-        let assignment = |processor, names: &[&str]| Assignment { processor, operators: ids(&graph, names) };
+        let assignment = |processor, names: &[&str]| Assignment { processor, operators: find_operators(&graph, names) };
         let assignments = vec![
             assignment(Processor::new("B", [0]), &["a", "relu", "b"]),
             assignment(Processor::new("B", [1]), &["a"]),
             assignment(Processor::accelerator("G"), gpu),
         ];
-        let split = OperatorSplit { operators: ids(&graph, &["a"]), along: Along::Channels, shares: vec![4, 4, 0] };
+        let split =
+            OperatorSplit { operators: find_operators(&graph, &["a"]), along: Along::Channels, shares: vec![4, 4, 0] };
         Schedule { stages: vec![Stage { replicas: vec![Replica { assignments, splits: vec![split] }] }] }
     };
     with(&["sum"]).validate(&graph, &board()).unwrap();
@@ -196,8 +195,9 @@ fn who_makes_nothing_of_an_operator_does_not_list_it() {
 #[test]
 fn an_accelerator_works_for_one_stage() {
     let graph = graph();
-    let stage =
-        |names: &[&str]| Stage { replicas: vec![Replica::single(Processor::accelerator("G"), ids(&graph, names))] };
+    let stage = |names: &[&str]| Stage {
+        replicas: vec![Replica::single(Processor::accelerator("G"), find_operators(&graph, names))],
+    };
     let twice = Schedule { stages: vec![stage(&["a", "relu"]), stage(&["b", "sum"])] };
     assert!(
         matches!(twice.validate(&graph, &board()), Err(ScheduleError::SharedAccelerator { stage, .. }) if stage.number() == 2)

@@ -4,11 +4,9 @@
 
 use millstream_board::{Board, Processor};
 use millstream_cost::{CostTable, Nanoseconds, RowCost, TransferModel};
-use millstream_graph::{
-    Along, DataType, Graph, GraphBuilder, Locality, NewOperator, OperatorId, OperatorKind, Shape, Window,
-};
+use millstream_graph::{Along, DataType, Graph, GraphBuilder, Locality, NewOperator, OperatorKind, Shape, Window};
 use millstream_schedule::{Assignment, OperatorSplit, Replica, ReplicaTasks, Schedule, ScheduleDocument, Stage};
-use millstream_test_support::uniform_table;
+use millstream_test_support::{find_operators, uniform_table};
 
 /// `x -> p -> a -> b -> c`: of 8 rows each; `a` and `b` need a row above and below, `c` needs everything.
 fn graph() -> Graph {
@@ -47,16 +45,13 @@ fn table(graph: &Graph) -> CostTable {
     table
 }
 
-fn ids(graph: &Graph, names: &[&str]) -> Vec<OperatorId> {
-    names.iter().map(|name| graph.find_operator(name).unwrap()).collect()
-}
-
 /// B does everything, and s its rows of `split`.
 fn tiled(graph: &Graph, split: &[&str], rows: [usize; 2]) -> Schedule {
-    let assignment = |processor, names: &[&str]| Assignment { processor, operators: ids(graph, names) };
+    let assignment = |processor, names: &[&str]| Assignment { processor, operators: find_operators(graph, names) };
     let big = assignment(Processor::new("B", [0]), &["p", "a", "b", "c"]);
     let small = assignment(Processor::new("s", [1]), split);
-    let splits = vec![OperatorSplit { operators: ids(graph, split), along: Along::Rows, shares: rows.to_vec() }];
+    let splits =
+        vec![OperatorSplit { operators: find_operators(graph, split), along: Along::Rows, shares: rows.to_vec() }];
     Schedule { stages: vec![Stage { replicas: vec![Replica { assignments: vec![big, small], splits }] }] }
 }
 
@@ -86,10 +81,14 @@ fn tiles_take_from_tiles_only_what_they_need() {
     let graph = graph();
     let mut schedule = tiled(&graph, &["a", "b"], [4, 4]);
     let replica = &mut schedule.stages[0].replicas[0];
-    let single = |name: &str| OperatorSplit { operators: ids(&graph, &[name]), along: Along::Rows, shares: vec![4, 4] };
+    let single = |name: &str| OperatorSplit {
+        operators: find_operators(&graph, &[name]),
+        along: Along::Rows,
+        shares: vec![4, 4],
+    };
     replica.splits = vec![single("a"), single("b")];
     schedule.validate(&graph, &board()).unwrap();
-    let b = ids(&graph, &["b"])[0];
+    let b = find_operators(&graph, &["b"])[0];
     let tasks = schedule.stages[0].replicas[0].tasks(&graph);
     let read = |on: usize| -> Vec<(usize, u64)> {
         let task = tasks.iter().find(|task| task.operator == b && task.processor.index() == on).unwrap();
@@ -162,12 +161,6 @@ fn tiles_that_can_not_be_made_say_why() {
 #[test]
 fn processors_without_tiles_do_not_support_them() {
     let graph = graph();
-    let known = table(&graph);
-    let mut table = CostTable::new(graph.operators().len(), board().processor_classes());
-    for processor in known.class_ids() {
-        for id in graph.operator_ids() {
-            table.set_time(processor, id, Nanoseconds(1000));
-        }
-    }
+    let table = uniform_table(&graph, &board(), [1000; 2]);
     assert!(tiled(&graph, &["a", "b"], [6, 2]).evaluate(&graph, &table).is_err());
 }

@@ -10,7 +10,7 @@ use millstream_sim::{
     ClusterThermal, Conditions, Disturbance, DisturbanceKind, SimulatedNetwork, Simulation, SimulationError, Unit,
     simulate_streams, simulate_streams_until,
 };
-use millstream_test_support::chain_of;
+use millstream_test_support::{board, chain_of, uniform_table};
 
 const OPERATORS: usize = 10;
 /// Each operator reads and writes a megabyte, in a millisecond: 2 gigabytes per second.
@@ -24,14 +24,10 @@ fn graph() -> Graph {
 }
 
 fn table(has_power: bool) -> CostTable {
-    let classes = ["B", "s"].map(|cluster| ProcessorClass::new(cluster, 1));
-    let mut table = CostTable::new(OPERATORS, classes);
-    for processor in table.class_ids() {
-        table.operator_ids().for_each(|operator| table.set_time(processor, operator, Nanoseconds(MILLISECOND)));
-        if has_power {
-            let power = ProcessorPower { active_watts: 4.0, idle_watts: 0.5, origin: PowerOrigin::BoardFile };
-            table.set_power(processor, power);
-        }
+    let mut table = uniform_table(&graph(), &board("B1+s1"), [MILLISECOND; 2]);
+    let power = ProcessorPower { active_watts: 4.0, idle_watts: 0.5, origin: PowerOrigin::BoardFile };
+    if has_power {
+        table.class_ids().for_each(|processor| table.set_power(processor, power));
     }
     table
 }

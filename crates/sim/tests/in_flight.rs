@@ -2,20 +2,17 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use millstream_board::{CoreId, Processor, ProcessorClass};
+use millstream_board::{CoreId, Processor};
 use millstream_cost::{CostTable, Nanoseconds};
 use millstream_graph::Graph;
 use millstream_schedule::{Replica, Schedule, Stage};
 use millstream_sim::{Conditions, Disturbance, DisturbanceKind, SimulatedNetwork, Simulation, Unit, simulate_streams};
-use millstream_test_support::chain;
+use millstream_test_support::{board, chain, uniform_table};
 
 /// An operator takes 100 ns on B, and 300 on s.
 fn ground() -> (Graph, CostTable) {
     let graph = chain(2);
-    let mut table = CostTable::new(2, ["B", "s"].map(|cluster| ProcessorClass::new(cluster, 1)));
-    for (processor, time) in table.class_ids().collect::<Vec<_>>().into_iter().zip([100, 300]) {
-        table.operator_ids().for_each(|operator| table.set_time(processor, operator, Nanoseconds(time)));
-    }
+    let table = uniform_table(&graph, &board("B1+s1"), [100, 300]);
     (graph, table)
 }
 

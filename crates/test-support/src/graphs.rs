@@ -1,7 +1,7 @@
 use std::collections::HashMap;
 
 use millstream_graph::{
-    Convolution, DataType, Graph, GraphBuilder, GraphError, NewOperator, OperatorKind, Shape, ValueId, Work,
+    Convolution, DataType, Graph, GraphBuilder, GraphError, NewOperator, OperatorId, OperatorKind, Shape, ValueId, Work,
 };
 
 /// A graph of opaque operators, one a line: `join: left right -> sum`.
@@ -37,6 +37,15 @@ pub fn diamond() -> Graph {
          right: a -> c
          join: b c -> d",
     )
+}
+
+/// The operators of these names, in the names' order.
+///
+/// # Panics
+/// If the graph has none of such a name.
+pub fn find_operators(graph: &Graph, names: &[&str]) -> Vec<OperatorId> {
+    let find = |name: &&str| graph.find_operator(name).unwrap_or_else(|| panic!("there is no operator '{name}'"));
+    names.iter().map(find).collect()
 }
 
 /// A convolution of one element of each of so many channels: any of them can be made apart.

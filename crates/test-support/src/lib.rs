@@ -33,6 +33,6 @@ mod tables;
 mod untested;
 
 pub use boards::board;
-pub use graphs::{chain, chain_of, diamond, graph, pointwise};
+pub use graphs::{chain, chain_of, diamond, find_operators, graph, pointwise};
 pub use tables::{connect, table, uniform_table};
 pub use untested::{UNTESTED, not_tested};

@@ -5,7 +5,7 @@
 use millstream_board::{AcceleratorKind, Board};
 use millstream_cost::{Nanoseconds, TransferModel};
 use millstream_graph::OperatorId;
-use millstream_test_support::{board, chain, connect, diamond, graph, table, uniform_table};
+use millstream_test_support::{board, chain, connect, diamond, find_operators, graph, table, uniform_table};
 
 fn cores(board: &Board) -> Vec<(String, u32, Vec<u32>)> {
     let clusters = board.clusters().iter();
@@ -37,6 +37,20 @@ fn boards_have_accelerators_engines_and_memory() {
 }
 
 #[test]
+fn clusters_have_clocks_and_accelerators_memory_of_their_own() {
+    let whole = board("B2:900#4~600e6=0.8,1.5e9=1@openvino + s1~2000 + G[600] + F:4[700] + N");
+    assert_eq!(cores(&whole), [("B".into(), 900, vec![4, 5]), ("s".into(), 450, vec![6])]);
+    let points = |cluster: usize| whole.clusters()[cluster].operating_points.iter();
+    let clocks = |cluster: usize| points(cluster).map(|point| (point.hertz, point.volts)).collect::<Vec<_>>();
+    assert_eq!(clocks(0), [(600_000_000, Some(0.8)), (1_500_000_000, Some(1.0))]);
+    assert_eq!(clocks(1), [(2000, None)]);
+    assert_eq!(whole.clusters()[0].engines.to_string(), "openvino");
+    let accelerators: Vec<_> =
+        whole.accelerators().iter().map(|own| (own.processing_elements, own.memory_bytes)).collect();
+    assert_eq!(accelerators, [(None, Some(600)), (Some(4), Some(700)), (None, None)]);
+}
+
+#[test]
 fn graphs_have_their_inputs_and_outputs() {
     let graph = graph(2, "sum: x y -> z\nsplit: z -> a b");
     let names =
@@ -47,6 +61,7 @@ fn graphs_have_their_inputs_and_outputs() {
     );
     assert_eq!(graph.operators()[0].work.bytes(), 24);
     assert_eq!(diamond().operators().len(), 4);
+    assert_eq!(find_operators(&diamond(), &["join", "stem"]), [3, 0].map(OperatorId::new));
 }
 
 #[test]
@@ -78,6 +93,10 @@ fn nonsense_is_named() {
     assert!(of_board("B2:fast").contains("'fast' in 'B2:fast' is not a number"));
     assert!(of_board("B1+B1").contains("there is no board 'B1+B1'"));
     assert!(of_board("B2@,").contains("names engines that there are not"));
+    assert!(of_board("B2~1e9=low").contains("'low' in 'B2~1e9=low' is not a number"));
+    assert!(of_board("B2~2e9,1e9").contains("must grow from each operating point to the next"));
+    assert!(of_board("B2+G[much]").contains("'much' in 'G[much]' is not a number"));
+    assert!(message(|| drop(find_operators(&chain(1), &["o7"]))).contains("there is no operator 'o7'"));
     assert!(message(|| drop(graph(1, "one two"))).contains("'one two' is not an operator"));
     assert!(message(|| drop(graph(1, "a: x -> y\nb: x -> y"))).contains("there is no graph of"));
     assert!(message(|| drop(uniform_table(&chain(1), &board("B1"), [1, 2]))).contains("the board has"));

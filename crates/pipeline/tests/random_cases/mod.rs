@@ -5,6 +5,7 @@ use millstream_cost::{CostTable, HandOver, LinkCost, Nanoseconds};
 use millstream_graph::{DataType, Graph, GraphBuilder, NewOperator, OperatorKind, Shape};
 use millstream_partition::Chain;
 use millstream_pipeline::{PipelineError, Plan, PlannedReplica, PlannedStage, Problem};
+use millstream_test_support::board;
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseError;
 
@@ -39,33 +40,17 @@ pub(crate) fn network(sizes: &[usize]) -> Graph {
     builder.build().unwrap()
 }
 
-fn board(cores: &[usize], has_two_engines: &[bool], memory: Option<u64>) -> Board {
-    let mut next = 0;
-    let clusters: Vec<String> = cores
-        .iter()
-        .zip(has_two_engines)
-        .enumerate()
-        .map(|(index, (&count, has_two))| {
-            let ids: Vec<String> = (next..next + count).map(|id| format!("{{\"id\": {id}}}")).collect();
-            next += count;
-            let engines = if *has_two { "\"openvino\", \"onnxruntime\"" } else { "\"onnxruntime\"" };
-            let capacity = 1000 - index;
-            let (label, cores) = (format!("\"c{index}\""), ids.join(","));
-            let slower = 600_000_000 + 50_000_000 * (index % 10);
-            let points = format!("{{\"hertz\": {slower}, \"volts\": 0.8}}, {{\"hertz\": 1500000000, \"volts\": 1.0}}");
-            format!(
-                "{{\"label\": {label}, \"capacity\": {capacity}, \"cores\": [{cores}], \"engines\": [{engines}], \
-                  \"operating_points\": [{points}]}}"
-            )
-        })
-        .collect();
-    let clusters = clusters.join(",");
-    let memory = memory.map(|bytes| format!(", \"memory\": {{\"bytes_per_second\": 1e18, \"bytes\": {bytes}}}"));
-    let memory = memory.unwrap_or_default();
-    Board::from_json(&format!(
-        "{{\"format\": \"millstream-board\", \"version\": 1, \"name\": \"t\", \"clusters\": [{clusters}]{memory}}}"
-    ))
-    .unwrap()
+/// Clusters `A`, `B` and so on of so many cores, each hardly slower than the one before.
+fn uneven(cores: &[usize], has_two_engines: &[bool], memory: Option<u64>) -> Board {
+    let cluster = |(index, (count, has_two)): (usize, (&usize, &bool))| {
+        let (label, capacity) = (char::from(b'A' + index as u8), 1000 - index);
+        let slower_megahertz = 600 + 50 * (index % 10);
+        let engines = if *has_two { "openvino,onnxruntime" } else { "onnxruntime" };
+        format!("{label}{count}:{capacity}~{slower_megahertz}e6=0.8,1.5e9=1@{engines}")
+    };
+    let clusters: Vec<String> = cores.iter().zip(has_two_engines).enumerate().map(cluster).collect();
+    let memory = memory.map(|bytes| format!(" !{bytes}")).unwrap_or_default();
+    board(&format!("{}{memory}", clusters.join("+")))
 }
 
 #[derive(Debug, Clone)]
@@ -102,7 +87,7 @@ impl Case {
     }
 
     pub(crate) fn build(&self) -> (Graph, Board, CostTable) {
-        let (graph, board) = (network(&self.sizes), board(&self.cores, &self.has_two_engines, self.memory));
+        let (graph, board) = (network(&self.sizes), uneven(&self.cores, &self.has_two_engines, self.memory));
         let mut table = CostTable::new(self.sizes.len(), board.processor_classes());
         for processor in table.class_ids() {
             for (operator, time) in table.operator_ids().zip(&self.times[processor.index()]) {
