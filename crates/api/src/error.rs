@@ -18,7 +18,7 @@ use millstream_tune::TuneError;
 use millstream_zoo::ZooError;
 use thiserror::Error;
 
-use crate::PublishedAlgorithm;
+use crate::published_algorithm::PublishedAlgorithm;
 
 /// Errors of the front door.
 #[derive(Debug, Error)]
@@ -341,8 +341,8 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
     use super::*;
-    use crate::Network;
-    use crate::ReadOptions;
+    use crate::network::Network;
+    use millstream_onnx::ReadOptions;
 
     #[test]
     fn a_file_is_named_once() {

@@ -5,7 +5,7 @@ use std::io::{self, Read, Write};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use crate::Error;
+use crate::error::Error;
 
 /// The most bytes of a document: far more than any has, and few enough for the memory of small boards.
 const MOST_DOCUMENT_BYTES: u64 = 256 << 20;

@@ -119,5 +119,4 @@ pub use session::{
 };
 pub use simulating::{MemoryCompetition, Rounds, SimulateOptions, Simulated, rounds_hertz, simulate};
 pub use systems::{CheckedFrames, HostPart, Hosts, LoadedPart, SystemPlan, SystemRival, plan_system};
-pub(crate) use threads::{SetOnDrop, thread};
 pub use tuning::{TuneAlgorithm, TuneOn, TuneOptions, Tuned, tune};

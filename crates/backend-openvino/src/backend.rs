@@ -13,6 +13,7 @@ use openvino::InferenceError;
 
 use crate::devices::DeviceWatch;
 use crate::error::said;
+use crate::library::OpenVino;
 use crate::lock::lock;
 use crate::native::{CompiledModel, Port, Request};
 use crate::pinning::Pinning;
@@ -22,7 +23,7 @@ use crate::segment::{OpenVinoSegment, Parts};
 use crate::settings::{self, Hint, Precision, Properties};
 use crate::shared_models::SharedModels;
 use crate::trace::{Counters, operator_times};
-use crate::{NAME, OpenVino, devices, places};
+use crate::{NAME, devices, places};
 
 /// Frames of a trace that only settle memory and caches.
 const WARM_UP_FRAMES: usize = 2;

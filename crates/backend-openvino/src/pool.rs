@@ -12,10 +12,11 @@ use millstream_board::CoreId;
 use millstream_machine::Threads;
 use millstream_onnx::{ModelBuilder, WeightStorage};
 
+use crate::devices;
+use crate::library::OpenVino;
 use crate::lock::lock;
 use crate::native::{CompiledModel, Output, Owned, Place, Request, Source};
 use crate::settings::{self, Precision};
-use crate::{OpenVino, devices};
 
 /// The name of these threads: they get it from the thread that makes them.
 const NAME: &str = "openvino";

@@ -6,8 +6,8 @@ use std::sync::Mutex;
 use millstream_graph::{DataType, Graph, OperatorId, ValueId};
 use millstream_onnx::{Model, WeightStorage};
 
-use crate::OpenVino;
 use crate::error::said;
+use crate::library::OpenVino;
 use crate::lock::lock;
 use crate::native::{self, Port};
 

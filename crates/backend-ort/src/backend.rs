@@ -12,12 +12,15 @@ use millstream_files::ScratchFolder;
 use millstream_graph::{Family, OperatorId};
 use millstream_onnx::Model;
 
+use crate::environment::Environment;
 use crate::lock::lock;
 use crate::place::{Device, Place};
+use crate::preparation::Preparation;
 use crate::provider::OpenProvider;
 use crate::session::OrtSegment;
+use crate::session_cache::SessionCache;
 use crate::weights::{KeptWeights, Weights};
-use crate::{Environment, Preparation, SessionCache, trace, whole_times};
+use crate::{trace, whole_times};
 
 /// Frames of a trace that only settle memory and caches.
 const WARM_UP_FRAMES: usize = 2;

@@ -7,7 +7,8 @@ use ort::session::builder::SessionBuilder;
 use ort::session::{Session, SessionInputValue};
 use ort::value::{Outlet, ValueType};
 
-use crate::{Environment, convert};
+use crate::convert;
+use crate::environment::Environment;
 
 /// A model file as ONNX Runtime itself runs it, with nothing of ours in between: what our results are compared with.
 pub struct PlainSession {

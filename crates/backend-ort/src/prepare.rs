@@ -11,11 +11,11 @@ use millstream_onnx::{SubModel, WeightStorage};
 use ort::session::Session;
 use ort::session::builder::{GraphOptimizationLevel, PrepackedWeights, SessionBuilder};
 
+use crate::backend::{OrtBackend, Spinning};
 use crate::lock::lock;
 use crate::session_cache::{Lookup, WEIGHTS};
 use crate::session_key::SessionKey;
 use crate::weights::WeightedSession;
-use crate::{OrtBackend, Spinning};
 
 /// Where a session came from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

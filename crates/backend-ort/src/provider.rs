@@ -10,8 +10,8 @@ use ort::ep::ExecutionProviderDispatch;
 use ort::memory::DeviceType;
 use ort::session::builder::SessionBuilder;
 
-use crate::Environment;
 use crate::built_in_providers::{self as built_in, BuiltIn};
+use crate::environment::Environment;
 use crate::library::VARIABLE;
 use crate::whole_library::fault;
 

@@ -6,7 +6,7 @@ use millstream_backend::Segment;
 use millstream_graph::OperatorId;
 use ort::session::builder::GraphOptimizationLevel;
 
-use crate::OrtBackend;
+use crate::backend::OrtBackend;
 use crate::partition;
 use crate::place::Device;
 

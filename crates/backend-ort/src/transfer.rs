@@ -7,9 +7,10 @@ use millstream_graph::ValueId;
 use millstream_onnx::{ModelBuilder, SubModel, WeightStorage};
 use ort::session::Session;
 
+use crate::backend::OrtBackend;
+use crate::convert;
 use crate::lock::lock;
 use crate::place::Device;
-use crate::{OrtBackend, convert};
 
 /// Operators of next to no work, one of which a device should take.
 const LIGHT: [&str; 4] = ["Relu", "Neg", "Abs", "Sigmoid"];
@@ -89,7 +90,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::Environment;
+    use crate::environment::Environment;
 
     /// The device of the plug-in that tests load is the cores, which move nothing; how moves are timed can be seen with
     /// it all the same.

@@ -4,9 +4,10 @@ use std::thread;
 
 use millstream_backend::{PreparedSegment, Segment, Tensor};
 
+use crate::models;
 use crate::rig::{Rig, failed};
+use crate::subject::Subject;
 use crate::tensors::{agree, inputs_of};
-use crate::{Subject, models};
 
 /// Frames of each thread.
 const FRAMES: usize = 20;

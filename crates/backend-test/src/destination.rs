@@ -3,8 +3,9 @@
 use millstream_backend::{PreparedSegment, Segment, Tensor};
 
 use crate::rig::{Rig, description, failed};
+use crate::subject::Subject;
 use crate::tensors::{agree, inputs_of};
-use crate::{Subject, golden, models, rig};
+use crate::{golden, models, rig};
 
 /// What is in the memory before: no result has it in every byte.
 const UNTOUCHED: u8 = 0xa5;

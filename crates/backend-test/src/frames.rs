@@ -2,9 +2,10 @@
 
 use millstream_backend::{Segment, Tensor};
 
+use crate::models;
 use crate::rig::{Rig, description, failed};
+use crate::subject::Subject;
 use crate::tensors::{agree, inputs_of};
-use crate::{Subject, models};
 
 /// Seeds of the frames, one of them again.
 const SEEDS: [u64; 5] = [1, 2, 1, 3, 2];

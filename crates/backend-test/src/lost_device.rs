@@ -7,9 +7,10 @@ use std::time::Duration;
 use millstream_backend::{BackendError, Observed, PreparedSegment, Segment, Tensor};
 use millstream_board::Processor;
 
+use crate::models;
 use crate::rig::failed;
+use crate::subject::{Losable, Subject};
 use crate::tensors::inputs_of;
-use crate::{Losable, Subject, models};
 
 /// A backend of cores can't lose them and has nothing to show; one of a device must say how it gets lost.
 pub(crate) fn check(subject: &Subject) -> Result<(), String> {

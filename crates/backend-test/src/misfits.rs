@@ -3,9 +3,10 @@
 use millstream_backend::{BackendError, PreparedSegment, Segment, Tensor};
 use millstream_graph::DataType;
 
+use crate::models;
 use crate::rig::{Rig, failed};
+use crate::subject::Subject;
 use crate::tensors::{agree, inputs_of};
-use crate::{Subject, models};
 
 pub(crate) fn check(subject: &Subject) -> Result<(), String> {
     let rig = Rig::of(subject, &models::small()?)?;

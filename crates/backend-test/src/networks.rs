@@ -6,9 +6,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use millstream_backend::{Segment, Tensor, WholeNetwork};
 use millstream_graph::{Graph, OperatorId, ValueId};
 
-use crate::Subject;
 use crate::operators;
 use crate::rig::{Rig, failed, zoo};
+use crate::subject::Subject;
 use crate::tensors::{agree, frame_of};
 
 /// Differences add up along a network.

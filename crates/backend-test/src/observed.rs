@@ -5,9 +5,10 @@ use std::collections::BTreeSet;
 use millstream_backend::{Observed, Segment};
 use millstream_onnx::Model;
 
+use crate::models;
 use crate::rig::{failed, zoo};
+use crate::subject::Subject;
 use crate::tensors::inputs_of;
-use crate::{Subject, models};
 
 /// Frames of a trace.
 const FRAMES: usize = 4;

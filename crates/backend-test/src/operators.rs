@@ -3,8 +3,8 @@
 use millstream_backend::Segment;
 use millstream_graph::{Graph, OperatorId};
 
-use crate::Subject;
 use crate::rig::{Rig, description, failed};
+use crate::subject::Subject;
 use crate::tensors::{agree_in_steps, inputs_of};
 
 /// Runs the operators of a network that are new, each by what it is. Without a reference there is nothing to compare

@@ -5,9 +5,10 @@ use std::ops::Range;
 use millstream_backend::{BackendError, Segment, Tensor};
 use millstream_graph::{ChannelUnits, OperatorId};
 
+use crate::part_models;
 use crate::rig::{Rig, description, failed, zoo};
+use crate::subject::Subject;
 use crate::tensors::{agree, inputs_of, joined};
-use crate::{Subject, part_models};
 
 /// Networks of which some operators are divided as well, and of which operator only every so many-th.
 const NETWORKS: [&str; 2] = ["squeezenet", "mobilenet-v2"];

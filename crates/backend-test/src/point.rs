@@ -1,7 +1,8 @@
 //! The points of the suite.
 
+use crate::subject::Subject;
 use crate::{
-    Subject, concurrency, destination, frames, lost_device, misfits, networks, observed, parts, refusals, tiles, values,
+    concurrency, destination, frames, lost_device, misfits, networks, observed, parts, refusals, tiles, values,
 };
 
 /// One point of the suite: something that every backend must do.

@@ -4,7 +4,8 @@ use millstream_backend::{BackendError, Segment};
 use millstream_board::Processor;
 
 use crate::rig::{Rig, description, failed, of_suite};
-use crate::{Subject, golden, models};
+use crate::subject::Subject;
+use crate::{golden, models};
 
 pub(crate) fn check(subject: &Subject) -> Result<(), String> {
     for case in golden::all() {

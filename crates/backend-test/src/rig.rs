@@ -8,7 +8,7 @@ use millstream_graph::{Along, Graph, OperatorId, Portion};
 use millstream_onnx::{Model, OnnxError};
 use millstream_zoo::ZooError;
 
-use crate::Subject;
+use crate::subject::Subject;
 
 /// A backend, its model, and the processor that it runs on.
 pub(crate) struct Rig {

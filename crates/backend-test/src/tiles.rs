@@ -6,8 +6,9 @@ use millstream_backend::{BackendError, Segment, Tensor};
 use millstream_graph::{OperatorId, RowRegion};
 
 use crate::rig::{Rig, description, failed, zoo};
+use crate::subject::Subject;
 use crate::tensors::{agree, inputs_of, joined};
-use crate::{Subject, tile_models};
+use crate::tile_models;
 
 /// A network whose longest regions are divided as well.
 const NETWORK: &str = "squeezenet";

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use millstream_backend::Segment;
 use millstream_graph::OperatorId;
 
+use crate::golden;
 use crate::rig::{Rig, failed, of_suite};
+use crate::subject::Subject;
 use crate::tensors::agree;
-use crate::{Subject, golden};
 
 pub(crate) fn check(subject: &Subject) -> Result<(), String> {
     let mut count = 0;

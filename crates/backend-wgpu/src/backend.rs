@@ -5,10 +5,10 @@ use millstream_backend::BackendError;
 use millstream_onnx::Model;
 use wgpu::{Buffer, BufferUsages, ComputePipeline};
 
-use crate::WorkChoice;
 use crate::gpu::Gpu;
 use crate::lock::lock;
 use crate::shaders::Shader;
+use crate::work::WorkChoice;
 
 /// Frames of a trace that only settle memory and caches.
 pub(crate) const WARM_UP_FRAMES: usize = 2;

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use crate::shaders::{Activation, Shader, shader};
-use crate::{Policy, ThreadWork};
+use crate::work::{Policy, ThreadWork};
 
 /// A two-dimensional convolution; `inputs_before` channels of the input come before those that it reads.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -11,7 +11,7 @@ use crate::layer::{Layer, layer};
 use crate::part::check_part;
 use crate::shaders::{Activation, Shader, shader};
 use crate::windows::{SOFTMAX, local_response, pool};
-use crate::{ThreadWork, WorkChoice};
+use crate::work::{ThreadWork, WorkChoice};
 
 /// One dispatch, or a value under another name.
 pub(crate) struct Dispatch {

@@ -3,8 +3,9 @@ use std::sync::Arc;
 use millstream_board::Processor;
 use millstream_graph::{OperatorId, Value};
 
+use crate::error::BackendError;
 use crate::segment::Segment;
-use crate::{BackendError, Tensor};
+use crate::tensor::Tensor;
 
 /// Something that executes the operators of one model.
 pub trait Backend: Send + Sync {

@@ -5,7 +5,10 @@ use std::time::{Duration, Instant};
 use millstream_board::Processor;
 use millstream_graph::OperatorId;
 
-use crate::{Backend, BackendError, PreparedSegment, Segment, Tensor};
+use crate::backend::{Backend, PreparedSegment};
+use crate::error::BackendError;
+use crate::segment::Segment;
+use crate::tensor::Tensor;
 
 /// A backend that can tell what it spends its time on. Profiles are measured through it; running needs only
 /// [`Backend`].

@@ -5,7 +5,8 @@ use std::ops::Range;
 
 use millstream_graph::{Along, Boundary, Graph, OperatorId, Portion, ValueId};
 
-use crate::{BackendError, Tensor};
+use crate::error::BackendError;
+use crate::tensor::Tensor;
 
 /// Operators that run as one, and the values that cross their border.
 #[derive(Debug, Clone, PartialEq, Eq)]

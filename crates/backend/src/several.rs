@@ -4,7 +4,11 @@ use std::time::Duration;
 use millstream_board::Processor;
 use millstream_graph::OperatorId;
 
-use crate::{Backend, BackendError, Observed, OperatorTimes, PreparedSegment, Segment, Tensor, TransferTimes};
+use crate::backend::{Backend, PreparedSegment};
+use crate::error::BackendError;
+use crate::observed::{Observed, OperatorTimes, TransferTimes};
+use crate::segment::Segment;
+use crate::tensor::Tensor;
 
 /// Several backends as one: each segment goes to the first of them that supports all its operators. Those that are all
 /// [`Observed`] are so together.
@@ -71,7 +75,7 @@ mod tests {
     use millstream_graph::{Boundary, DataType, Graph, GraphBuilder, NewOperator, OperatorKind, Shape};
 
     use super::*;
-    use crate::WholeNetwork;
+    use crate::whole::WholeNetwork;
 
     /// Runs the operators at these places on one cluster, and makes its own number of everything.
     struct Numbered {

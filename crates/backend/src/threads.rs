@@ -4,7 +4,7 @@ use std::sync::{Mutex, PoisonError};
 use millstream_board::Processor;
 use millstream_graph::{Family, Graph};
 
-use crate::Segment;
+use crate::segment::Segment;
 
 /// How many threads a backend of cores uses for a segment: one per core, unless something else was measured to be
 /// faster.

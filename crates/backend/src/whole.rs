@@ -3,7 +3,10 @@ use std::sync::Arc;
 use millstream_board::Processor;
 use millstream_graph::{Graph, ValueId};
 
-use crate::{Backend, BackendError, Canceller, PreparedSegment, Segment, Tensor};
+use crate::backend::{Backend, Canceller, PreparedSegment};
+use crate::error::BackendError;
+use crate::segment::Segment;
+use crate::tensor::Tensor;
 
 /// The whole network, ready to run on one processor as a single segment: plain sequential inference.
 ///

@@ -3,7 +3,8 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{EngineLabel, PowerCoefficients};
+use crate::cluster::PowerCoefficients;
+use crate::engine_label::EngineLabel;
 
 /// Something other than a CPU core that runs operators, driven through a host library.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

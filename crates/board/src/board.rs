@@ -3,9 +3,13 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::accelerator::{Accelerator, Link};
 use crate::cluster::{Cluster, Core};
 use crate::core_id::CoreId;
-use crate::{Accelerator, BoardError, EngineSet, Link, Processor, ProcessorClass, Provider};
+use crate::engine::EngineSet;
+use crate::error::BoardError;
+use crate::processor::{Processor, ProcessorClass};
+use crate::provider::Provider;
 
 /// Engines of clusters by their labels; clusters that have only the usual one may be left out.
 pub type Engines = BTreeMap<String, EngineSet>;

@@ -1,6 +1,10 @@
 use std::collections::BTreeSet;
 
-use crate::{Board, BoardError, EngineLabel, EngineName, EngineSet, Engines, Provider};
+use crate::board::{Board, Engines};
+use crate::engine::{EngineName, EngineSet};
+use crate::engine_label::EngineLabel;
+use crate::error::BoardError;
+use crate::provider::Provider;
 
 /// What computes on it.
 impl Board {

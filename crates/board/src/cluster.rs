@@ -4,7 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::core_id::CoreId;
-use crate::{EngineSet, Processor, ProcessorClass};
+use crate::engine::EngineSet;
+use crate::processor::{Processor, ProcessorClass};
 
 /// Cores of one kind that share a clock or at least a speed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

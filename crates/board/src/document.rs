@@ -3,12 +3,15 @@ use std::collections::HashSet;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::accelerator::{Accelerator, Link};
 use crate::accelerator::{LEAST_LINK_RATE, LONGEST_LINK_LATENCY};
+use crate::board::{Board, Memory};
+use crate::cluster::{Cluster, OperatingPoint, PowerCoefficients, Thermal};
+use crate::error::BoardError;
+use crate::provider::Provider;
 use crate::reading::check_header;
-use crate::{
-    Accelerator, Board, BoardError, Cluster, Document, DocumentError, Link, Memory, OperatingPoint, PowerCoefficients,
-    Provider, Thermal, label, provider, read_document,
-};
+use crate::reading::{Document, DocumentError, read_document};
+use crate::{label, provider};
 
 /// The `format` of board files.
 pub const BOARD_FORMAT: &str = "millstream-board";

@@ -1,6 +1,6 @@
 use thiserror::Error;
 
-use crate::CoreId;
+use crate::core_id::CoreId;
 
 /// Why a board could not be read, or why something does not fit it.
 #[derive(Debug, Error)]

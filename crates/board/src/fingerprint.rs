@@ -1,6 +1,8 @@
 use sha2::{Digest, Sha256};
 
-use crate::{Accelerator, Board, Provider};
+use crate::accelerator::Accelerator;
+use crate::board::Board;
+use crate::provider::Provider;
 
 impl Board {
     /// Identifies the hardware and what computes on it, whatever the board is called: a digest of clusters, cores,

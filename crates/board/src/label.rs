@@ -1,6 +1,6 @@
 use std::cmp::Reverse;
 
-use crate::Cluster;
+use crate::cluster::Cluster;
 
 /// Sorts clusters from the fastest to the slowest and labels them.
 pub(crate) fn sort_and_label(clusters: &mut [Cluster]) {

@@ -3,7 +3,8 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{CoreId, EngineName};
+use crate::core_id::CoreId;
+use crate::engine::EngineName;
 
 /// What runs operators: given cores of one cluster, working as one, or an accelerator.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]

@@ -5,7 +5,11 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Accelerator, BoardError, Cluster, EngineLabel, EngineName};
+use crate::accelerator::Accelerator;
+use crate::cluster::Cluster;
+use crate::engine::EngineName;
+use crate::engine_label::EngineLabel;
+use crate::error::BoardError;
 
 /// An execution provider of ONNX Runtime as an engine: of clusters, where it brings other kernels for their cores, or
 /// of an accelerator.

@@ -1,4 +1,7 @@
-use crate::{Board, BoardError, CoreId, label};
+use crate::board::Board;
+use crate::core_id::CoreId;
+use crate::error::BoardError;
+use crate::label;
 
 impl Board {
     /// The same board with some cores so many times slower. Each slowed core becomes a cluster of its own, because it

@@ -1,7 +1,13 @@
 //! Several boards that work on the same frames, and the links between them.
 
+use crate::accelerator::{Accelerator, Link};
+use crate::board::Board;
+use crate::cluster::{Cluster, Core};
+use crate::core_id::CoreId;
+use crate::error::BoardError;
+use crate::processor::Processor;
+use crate::provider::Provider;
 use crate::system_document::{BoardSource, Duplex, HostDocument, HostLinkDocument, SystemDocument, check_links};
-use crate::{Accelerator, Board, BoardError, Cluster, Core, CoreId, Link, Processor, Provider};
 
 /// What stands between a host's name and the label of a cluster or accelerator of it: `rk/B`.
 const SEPARATOR: char = '/';

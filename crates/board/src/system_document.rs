@@ -8,8 +8,10 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
+use crate::document::BoardDocument;
 use crate::document::check_link_within_a_day;
-use crate::{BoardDocument, BoardError, Document, DocumentError, read_document};
+use crate::error::BoardError;
+use crate::reading::{Document, DocumentError, read_document};
 
 /// The `format` of system files.
 pub const SYSTEM_FORMAT: &str = "millstream-system";

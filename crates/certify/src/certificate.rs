@@ -6,7 +6,7 @@ use millstream_schedule::{BoardReference, ModelReference, SearchedBound};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::CertifyError;
+use crate::error::CertifyError;
 
 /// The `format` of certificates.
 pub const CERTIFICATE_FORMAT: &str = "millstream-certificate";

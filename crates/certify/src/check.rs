@@ -4,11 +4,16 @@ use millstream_board::Board;
 use millstream_cost::{CostTable, Nanoseconds};
 use millstream_schedule::{ScheduleDocument, SearchedBound};
 
+use crate::certificate::Certificate;
 use crate::comparing::nanoseconds;
+use crate::error::CertifyError;
+use crate::network::NetworkBlocks;
 use crate::promise::{check_constraints, check_not_below, check_power, check_prediction};
+use crate::searched::check_searched;
+use crate::single::check_single_processors;
 use crate::single::{is_beyond_proof, need_teams};
 use crate::stage_rates::StageRates;
-use crate::{Certificate, CertifyError, NetworkBlocks, check_searched, check_single_processors, check_throughput};
+use crate::throughput::check_throughput;
 
 /// Checks what a certificate says of a schedule, and what the schedule promises, on the costs at the schedule's clocks.
 ///

@@ -1,6 +1,6 @@
 //! Whether what is found is what a certificate says.
 
-use crate::CertifyError;
+use crate::error::CertifyError;
 
 pub(crate) fn nanoseconds(what: &'static str, certified: u64, found: u64) -> Result<(), CertifyError> {
     if certified == found {

@@ -2,7 +2,7 @@
 
 use millstream_schedule::{Achieved, Energy, Evaluation, Prediction, ScheduleDocument};
 
-use crate::CertifyError;
+use crate::error::CertifyError;
 
 /// Energies are kept in whole nanojoules, and summed in another order.
 const JOULES: f64 = 2e-9;

@@ -1,6 +1,6 @@
 //! Where pipelines get by stages that pass frames often enough.
 
-use crate::ReachedState;
+use crate::certificate::ReachedState;
 use crate::space::Space;
 
 /// How far sums of rates may be from halves of nanoseconds that they stand for.

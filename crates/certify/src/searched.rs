@@ -9,6 +9,9 @@ use millstream_cost::{ClassId, CostTable};
 use millstream_graph::{Graph, OperatorId};
 use millstream_partition::{Chain, Subgraph, subgraphs};
 
+use crate::certificate::{SearchedProof, TeamProof};
+use crate::error::CertifyError;
+use crate::network::NetworkBlocks;
 use crate::reached::{Beginning, Reached, Ways};
 use crate::single::{SingleWays, has_too_many_states};
 use crate::space::Space;
@@ -16,7 +19,6 @@ use crate::stage_rates::{StageRates, possible};
 use crate::team_costs::{BILLION, TeamCosts, rounded_down};
 use crate::teams::names;
 use crate::windows::{Window, windows};
-use crate::{CertifyError, NetworkBlocks, SearchedProof, TeamProof};
 
 /// Follows all pipelines of a space whose stages may pass frames more often than a period, by what each way to run a
 /// stage takes at least, and looks whether they come to the end: below the period that is said to be the least they

@@ -3,10 +3,12 @@
 use millstream_board::{Board, host_of};
 use millstream_cost::CostTable;
 
+use crate::certificate::SingleProcessorProof;
+use crate::error::CertifyError;
+use crate::network::NetworkBlocks;
 use crate::reached::{Beginning, Reached, Ways};
 use crate::space::{Added, MOST_UNITS, Space};
 use crate::stage_rates::{StageRates, UnitRates};
-use crate::{CertifyError, NetworkBlocks, SingleProcessorProof};
 
 /// More states times ranges of blocks than this are not worth writing down, nor looking through.
 const MOST_STEPS: usize = 10_000_000;

@@ -6,7 +6,7 @@ use millstream_board::{Board, ProcessorClass};
 use millstream_cost::{ClassId, CostTable, Nanoseconds};
 use millstream_graph::{Graph, OperatorId, ValueId};
 
-use crate::NetworkBlocks;
+use crate::network::NetworkBlocks;
 
 /// A stage that takes so many nanoseconds, 146 years, counts as impossible: so sums of a pipeline's stages stay within
 /// their type.

@@ -4,7 +4,7 @@ use millstream_board::{Board, Cluster, EngineSet, ProcessorClass};
 use millstream_cost::CostTable;
 use millstream_schedule::SearchedSpace;
 
-use crate::SearchedTeams;
+use crate::certificate::SearchedTeams;
 
 /// More teams than this are no space that anything searches.
 const MOST_TEAMS: usize = 10_000;

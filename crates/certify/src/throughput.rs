@@ -4,9 +4,10 @@ use millstream_board::Board;
 use millstream_cost::{ClassId, CostTable, Nanoseconds};
 use millstream_graph::{Graph, Locality, OperatorId};
 
+use crate::certificate::ThroughputProof;
 use crate::comparing::nanoseconds;
+use crate::error::CertifyError;
 use crate::part_shares::least_by_share;
-use crate::{CertifyError, ThroughputProof};
 
 const BILLION: u128 = 1_000_000_000;
 

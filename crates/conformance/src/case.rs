@@ -7,7 +7,7 @@ use millstream_onnx::Weight;
 use millstream_onnx::proto::{ModelProto, TensorProto};
 use prost::Message;
 
-use crate::ConformanceError;
+use crate::error::ConformanceError;
 
 /// A model of the suite, with the files of its test data.
 #[derive(Debug, Clone)]

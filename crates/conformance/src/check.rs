@@ -14,7 +14,8 @@ use millstream_partition::Chain;
 use prost::Message;
 
 use crate::case::{Case, Data};
-use crate::{EngineUnderTest, ways};
+use crate::engine::EngineUnderTest;
+use crate::ways;
 
 /// What became of a model.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,6 +1,7 @@
 use std::collections::BTreeMap;
 
-use crate::{ConformanceError, EngineUnderTest};
+use crate::engine::EngineUnderTest;
+use crate::error::ConformanceError;
 
 /// Models that ONNX Runtime runs and that are refused here, with what the error must say.
 ///

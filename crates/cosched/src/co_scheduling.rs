@@ -4,7 +4,7 @@ use millstream_cost::{ClassId, CostTable, Nanoseconds};
 use millstream_graph::{Along, ChannelUnits, Graph, OperatorId, OperatorKind};
 use millstream_schedule::{OperatorSplit, Replica};
 
-use crate::published_split;
+use crate::pair::published_split;
 
 /// A network on a CPU and an accelerator.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use millstream_board::{Board, Cluster, OperatingPoint};
 
-use crate::{CostTable, DerivedClass, ProcessorPower};
+use crate::derived::DerivedClass;
+use crate::power::ProcessorPower;
+use crate::table::CostTable;
 
 /// Clock frequencies of clusters, in hertz, by their labels; clusters that are not named run at their highest.
 pub type Clocks = BTreeMap<String, u64>;
@@ -69,7 +71,8 @@ mod tests {
     use millstream_graph::OperatorId;
 
     use super::*;
-    use crate::{Nanoseconds, PowerOrigin};
+    use crate::nanoseconds::Nanoseconds;
+    use crate::power::PowerOrigin;
 
     fn board() -> Board {
         Board::from_json(

@@ -1,6 +1,6 @@
 //! What is known of an operator's time on a processor.
 
-use crate::Nanoseconds;
+use crate::nanoseconds::Nanoseconds;
 
 /// Where an entry comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

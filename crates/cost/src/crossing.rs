@@ -2,8 +2,8 @@
 
 use millstream_board::{Duplex, System};
 
-use crate::Nanoseconds;
 use crate::hand_over::within_a_day;
+use crate::nanoseconds::Nanoseconds;
 
 /// What carries one frame at a time on a link between hosts: a direction of it, or all of a half-duplex link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]

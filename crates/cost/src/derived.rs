@@ -2,7 +2,12 @@
 
 use millstream_board::ProcessorClass;
 
-use crate::{ClassId, CostEntry, CostTable, HandOver, Nanoseconds, PartCost, RowCost};
+use crate::cost_entry::CostEntry;
+use crate::hand_over::HandOver;
+use crate::nanoseconds::Nanoseconds;
+use crate::part_cost::PartCost;
+use crate::row_cost::RowCost;
+use crate::table::{ClassId, CostTable};
 
 /// A class of a table that is made from another one: like one of that table's, but slower.
 #[derive(Debug, Clone, PartialEq)]

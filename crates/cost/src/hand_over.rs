@@ -1,6 +1,6 @@
 //! Models of what values take on their way between stages, and into and out of memories of their own.
 
-use crate::Nanoseconds;
+use crate::nanoseconds::Nanoseconds;
 
 /// What a stage pays to take over a frame's values from the stages before it.
 #[derive(Debug, Clone, Copy, PartialEq)]

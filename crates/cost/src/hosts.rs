@@ -2,8 +2,8 @@
 
 use millstream_board::{ProcessorClass, host_of, label_in};
 
-use crate::CostTable;
 use crate::crossing::HostCrossing;
+use crate::table::CostTable;
 
 impl CostTable {
     /// The costs of several hosts as those of one system, whose clusters are called `host/label`; values go from one
@@ -54,7 +54,10 @@ mod tests {
     use millstream_graph::OperatorId;
 
     use super::*;
-    use crate::{DerivedClass, HandOver, LinkCost, Nanoseconds, PartCost};
+    use crate::derived::DerivedClass;
+    use crate::hand_over::{HandOver, LinkCost};
+    use crate::nanoseconds::Nanoseconds;
+    use crate::part_cost::PartCost;
 
     fn system(duplex: &str) -> System {
         let board = r#"{"format": "millstream-board", "version": 1, "name": "b", "clusters": [

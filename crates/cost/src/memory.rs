@@ -3,8 +3,10 @@
 use millstream_board::Board;
 use millstream_graph::{Graph, OperatorId};
 
+use crate::cost_entry::CostEntry;
 use crate::memory_limit::MemoryLimit;
-use crate::{ClassId, CostEntry, CostTable, Nanoseconds};
+use crate::nanoseconds::Nanoseconds;
+use crate::table::{ClassId, CostTable};
 
 impl CostTable {
     /// The same costs within what a board's memory moves; a copy if the board does not say what that is.
@@ -66,7 +68,9 @@ mod tests {
     use millstream_graph::{DataType, GraphBuilder, NewOperator, OperatorKind, Shape, Work};
 
     use super::*;
-    use crate::{DerivedClass, PartCost, RowCost, TilePlace};
+    use crate::derived::DerivedClass;
+    use crate::part_cost::PartCost;
+    use crate::row_cost::{RowCost, TilePlace};
 
     /// The operator of [`graph`].
     const ONLY: OperatorId = OperatorId::new(0);

@@ -1,6 +1,7 @@
 //! What an operator moves to and from memory, which its time can't be below.
 
-use crate::{CostEntry, Nanoseconds};
+use crate::cost_entry::CostEntry;
+use crate::nanoseconds::Nanoseconds;
 
 /// Of an operator that takes any time on a processor: what it takes where memory is no limit, and what it moves to and
 /// from memory.

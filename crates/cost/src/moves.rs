@@ -2,7 +2,10 @@
 //! out of memories.
 
 use crate::hand_over::within_a_day;
-use crate::{BlockedEnd, ClassId, CostTable, HandOver, LinkCost, MemoryAccess, Nanoseconds, TransferModel};
+use crate::hand_over::{HandOver, LinkCost, MemoryAccess};
+use crate::nanoseconds::Nanoseconds;
+use crate::table::{ClassId, CostTable};
+use crate::transfer::{BlockedEnd, TransferModel};
 
 impl CostTable {
     /// Time until a value made on a processor of class `from` is there on another processor, of class `to`. Both may be

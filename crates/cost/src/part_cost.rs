@@ -1,6 +1,6 @@
 //! How the time of an operator depends on the channels that are made.
 
-use crate::Nanoseconds;
+use crate::nanoseconds::Nanoseconds;
 
 /// How an operator's time depends on how many of its output channels a processor makes.
 #[derive(Debug, Clone, Copy, PartialEq)]

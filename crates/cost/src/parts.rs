@@ -2,7 +2,9 @@
 
 use millstream_graph::OperatorId;
 
-use crate::{ClassId, CostTable, Nanoseconds, PartCost};
+use crate::nanoseconds::Nanoseconds;
+use crate::part_cost::PartCost;
+use crate::table::{ClassId, CostTable};
 
 impl CostTable {
     /// Time of a part of an operator: of `channels` of its `of` output channels; of the head of what is divided

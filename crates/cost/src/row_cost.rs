@@ -1,6 +1,6 @@
 //! What an operator takes that is divided by rows.
 
-use crate::Nanoseconds;
+use crate::nanoseconds::Nanoseconds;
 
 /// How an operator's time depends on how many rows of its output a processor makes.
 #[derive(Debug, Clone, Copy, PartialEq)]

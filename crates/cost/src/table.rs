@@ -3,10 +3,15 @@
 use millstream_board::ProcessorClass;
 use millstream_graph::OperatorId;
 
+use crate::cost_entry::CostEntry;
+use crate::crossing::HostCrossing;
 use crate::hand_over::{HandOver, LinkCost, MemoryAccess};
 use crate::memory_limit::MemoryLimit;
+use crate::nanoseconds::Nanoseconds;
 use crate::part_cost::PartCost;
-use crate::{CostEntry, HostCrossing, Nanoseconds, ProcessorPower, RowCost, TransferModel};
+use crate::power::ProcessorPower;
+use crate::row_cost::RowCost;
+use crate::transfer::TransferModel;
 
 /// Identifies a processor class of one [`CostTable`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -3,8 +3,9 @@
 use millstream_graph::OperatorId;
 
 use crate::memory_limit::MemoryLimit;
+use crate::nanoseconds::Nanoseconds;
 use crate::row_cost::{RowCost, TilePlace};
-use crate::{ClassId, CostTable, Nanoseconds};
+use crate::table::{ClassId, CostTable};
 
 /// What tiles of one operator take on a processor.
 #[derive(Debug, Clone, Copy, PartialEq)]

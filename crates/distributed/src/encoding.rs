@@ -7,7 +7,7 @@ use millstream_backend::Tensor;
 use millstream_graph::{DataType, Shape};
 use serde::{Deserialize, Serialize};
 
-use crate::DistributedError;
+use crate::error::DistributedError;
 use crate::message::{FrameValue, Message, MessageKind};
 
 /// The beginning of every message, with the version of what follows.

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
+use crate::error::FrameFailure;
 use crate::message::{Ask, FrameTag, FrameValue, Identity, Message, MessageKind, StageFigures, Tell};
-use crate::{FrameFailure, HostId, Peer, PlanId, Route};
+use crate::route::{HostId, Peer, PlanId, Route};
 
 /// What a host does with frames: takes them in their order, has its stages compute, and sends on in the same order.
 #[derive(Debug)]

@@ -3,7 +3,8 @@
 use millstream_backend::Tensor;
 use serde::{Deserialize, Serialize};
 
-use crate::{FrameFailure, PlanId};
+use crate::error::FrameFailure;
+use crate::route::PlanId;
 
 /// A message, with the values that it brings.
 #[derive(Debug, Clone)]

@@ -9,7 +9,7 @@ use millstream_graph::{DataType, Shape};
 use npyz::{DType, NpyHeader, Order};
 use zip::ZipArchive;
 
-use crate::FramesError;
+use crate::error::FramesError;
 use crate::made_up::available_bytes;
 
 /// The arrays of a `.npz` file with their names.

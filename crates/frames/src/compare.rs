@@ -4,7 +4,7 @@ use half::{bf16, f16};
 use millstream_backend::Tensor;
 use millstream_graph::{DataType, Shape};
 
-use crate::FramesError;
+use crate::error::FramesError;
 
 /// How far results may be from what is expected of them.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]

@@ -7,8 +7,9 @@ use millstream_graph::{DataType, Graph, Value};
 
 use crate::array::{read_arrays, read_single};
 use crate::compare::{Difference, Tolerance, compare};
+use crate::error::FramesError;
 use crate::fit::{frames, quoted};
-use crate::{Frame, FramesError};
+use crate::set::Frame;
 
 /// Expected results of some frames.
 #[derive(Debug, Clone)]

@@ -10,7 +10,7 @@ use image::{DynamicImage, ImageDecoder, ImageFormat, ImageReader, ImageResult};
 use millstream_backend::Tensor;
 use millstream_graph::{DataType, Shape, Value};
 
-use crate::FramesError;
+use crate::error::FramesError;
 use crate::fit::expected;
 use crate::jpeg::is_whole;
 use crate::made_up::check_memory;

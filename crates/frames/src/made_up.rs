@@ -9,7 +9,7 @@ use millstream_onnx::Model;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use crate::FramesError;
+use crate::error::FramesError;
 use crate::index_limits::index_limits;
 
 /// Integers that are no indices are 0 or 1, as masks are.

@@ -11,7 +11,7 @@ use npyz::{AutoSerialize, WriteOptions, WriterBuilder};
 use zip::ZipWriter;
 use zip::write::SimpleFileOptions;
 
-use crate::FramesError;
+use crate::error::FramesError;
 
 /// Writes the named results of a frame into `folder/label.npz` and returns the path. The file is there whole or not at
 /// all; the folder is made if it is missing.

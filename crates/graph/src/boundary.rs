@@ -2,7 +2,9 @@
 
 use std::collections::HashSet;
 
-use crate::{Graph, OperatorId, ValueId};
+use crate::graph::Graph;
+use crate::operator::OperatorId;
+use crate::value::ValueId;
 
 /// The values that cross the border of a set of operators.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

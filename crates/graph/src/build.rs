@@ -2,10 +2,11 @@
 
 use std::collections::HashMap;
 
-use crate::{
-    Constants, Graph, GraphError, Locality, Operator, OperatorId, OperatorKind, Shape, Value, ValueId, Work,
-    value::DataType,
-};
+use crate::error::GraphError;
+use crate::graph::Graph;
+use crate::locality::Locality;
+use crate::operator::{Constants, Operator, OperatorId, OperatorKind, Work};
+use crate::value::{DataType, Shape, Value, ValueId};
 
 /// Collects values and operators and checks them into a [`Graph`].
 #[derive(Debug)]

@@ -2,7 +2,9 @@
 //!
 //! This is the one place that says so: measuring, searching, checking schedules and the backends ask here.
 
-use crate::{Constants, Graph, Operator, OperatorId, OperatorKind, Shape, ValueId};
+use crate::graph::Graph;
+use crate::operator::{Constants, Operator, OperatorId, OperatorKind};
+use crate::value::{Shape, ValueId};
 
 /// How an operator's output can be divided between processors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

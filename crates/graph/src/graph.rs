@@ -5,7 +5,9 @@ use std::collections::BinaryHeap;
 
 use petgraph::graph::{DiGraph, NodeIndex};
 
-use crate::{GraphError, Operator, OperatorId, Value, ValueId};
+use crate::error::GraphError;
+use crate::operator::{Operator, OperatorId};
+use crate::value::{Value, ValueId};
 
 /// A checked, acyclic network.
 #[derive(Debug, Clone)]

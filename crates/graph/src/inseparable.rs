@@ -1,6 +1,7 @@
 //! Operators that can't be on different processors.
 
-use crate::{Graph, OperatorId};
+use crate::graph::Graph;
+use crate::operator::OperatorId;
 
 impl Graph {
     /// Whether an operator must be on the same processor as what makes its input, with nothing waited for in between:

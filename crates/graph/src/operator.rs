@@ -5,7 +5,8 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Locality, ValueId};
+use crate::locality::Locality;
+use crate::value::ValueId;
 
 /// Identifies an [`Operator`] of one [`Graph`](crate::Graph).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]

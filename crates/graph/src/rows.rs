@@ -5,7 +5,10 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use crate::{Graph, Locality, OperatorId, Shape, ValueId, Window};
+use crate::graph::Graph;
+use crate::locality::{Locality, Window};
+use crate::operator::OperatorId;
+use crate::value::{Shape, ValueId};
 
 /// Operators that can be divided by rows together: what a tile of them makes depends on some rows of what they read.
 ///

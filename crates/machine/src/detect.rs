@@ -7,7 +7,10 @@ use std::path::{Path, PathBuf};
 
 use millstream_board::{Board, Cache, Cluster, Core, CoreId, EngineSet, OperatingPoint};
 
-use crate::{CpuQuota, MachineError, parse_cpu_list, usable_cores};
+use crate::affinity::usable_cores;
+use crate::cpu_list::parse_cpu_list;
+use crate::error::MachineError;
+use crate::quota::CpuQuota;
 
 /// The machine at hand, restricted to the cores that this process may use (cpuset and affinity mask), and to as many of
 /// them as a quota of processor time ([`CpuQuota`]) lets work: the fastest, beginning at another one in each container.

@@ -2,9 +2,9 @@ use std::collections::HashSet;
 
 use prost::Message;
 
-use crate::SubModel;
 use crate::names::operands;
 use crate::proto::{ModelProto, NodeProto};
+use crate::segment::SubModel;
 
 impl SubModel {
     /// The same with every output that its own nodes read as well handed out by a node that does nothing else: some
@@ -43,7 +43,10 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
     use super::*;
-    use crate::{Attributes, Model, ModelBuilder, ReadOptions, WeightStorage};
+    use crate::builder::{Attributes, ModelBuilder};
+    use crate::model::Model;
+    use crate::options::ReadOptions;
+    use crate::segment::WeightStorage;
 
     /// Two operators in a row, of which both results are wanted if `both`.
     fn model(both: bool) -> Model {

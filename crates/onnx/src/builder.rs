@@ -1,12 +1,15 @@
 use millstream_graph::DataType;
 
+use crate::error::OnnxError;
+use crate::model::Model;
 use crate::options::ReadOptions;
 use crate::proto::{
     AttributeProto, DimensionProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, TensorProto,
     TensorShapeProto, TensorTypeProto, TypeProto, ValueInfoProto,
 };
+use crate::read;
 use crate::types::to_onnx;
-use crate::{Model, OnnxError, Weight, read};
+use crate::weight::Weight;
 
 /// Operator set that built models declare.
 const BUILT_OPSET: i64 = 17;

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use millstream_graph::is_random;
 use prost::Message;
 
-use crate::OnnxError;
+use crate::error::OnnxError;
 use crate::proto::{FunctionHeader, NodeProto};
 
 /// All operators of the default domain, operator sets 7 to 26.

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use crate::Weight;
 use crate::names::{unused, value_name};
 use crate::proto::{GraphProto, NodeProto};
+use crate::weight::Weight;
 
 /// Has an operator make each result that is an initializer, so that some stage returns it. Who reads the initializer
 /// goes on reading a constant.

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use millstream_graph::{Constants, OperatorKind};
 
-use crate::Weight;
 use crate::proto::NodeProto;
+use crate::weight::Weight;
 
 /// The constants of a model while it is read.
 #[derive(Clone, Copy)]

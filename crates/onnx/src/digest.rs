@@ -9,9 +9,9 @@ use millstream_graph::Graph;
 use prost::Message;
 use sha2::{Digest, Sha256};
 
-use crate::Weight;
 use crate::header::Header;
 use crate::proto::NodeProto;
+use crate::weight::Weight;
 
 /// Weights are hashed in pieces of so many bytes, on as many threads as there are cores. Another size gives other
 /// digests.

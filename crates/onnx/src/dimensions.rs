@@ -4,9 +4,10 @@ use std::collections::{BTreeSet, HashSet};
 
 use millstream_graph::Shape;
 
+use crate::error::OnnxError;
+use crate::options::ReadOptions;
 use crate::options::USUAL_BATCH;
 use crate::proto::{DimensionProto, ValueInfoProto};
-use crate::{OnnxError, ReadOptions};
 
 /// Shapes of all graph inputs; `None` for an input whose rank is not declared.
 ///

@@ -4,11 +4,11 @@
 use half::{bf16, f16};
 use millstream_graph::{DataType, Shape};
 
-use crate::Weight;
 use crate::external::ExternalFiles;
 use crate::moves::{concatenate, expand, gather, slice, transpose};
 use crate::proto::NodeProto;
 use crate::types::from_onnx;
+use crate::weight::Weight;
 
 /// The only output of `node`, whose inputs are all constant; `shape` is the output's, as inferred. `None` if the
 /// operator is not one of these, or the result would have more than `most_bytes`.

@@ -8,9 +8,10 @@ use std::path::{Component, Path, PathBuf};
 
 use bytes::Bytes;
 
+use crate::error::OnnxError;
+use crate::options::ReadOptions;
 use crate::pieces::read_in_pieces;
 use crate::proto::TensorProto;
-use crate::{OnnxError, ReadOptions};
 
 /// The files that a model's weights are in. Bytes that several weights share are read once.
 pub(crate) struct ExternalFiles {

@@ -3,13 +3,13 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
-use crate::Weight;
 use crate::catalogue::is_deterministic;
 use crate::evaluate::evaluate;
 use crate::infer::infer;
 use crate::knowledge::Knowledge;
 use crate::names::operands;
 use crate::proto::NodeProto;
+use crate::weight::Weight;
 
 /// Nodes sorted by whether they depend on a frame, and what is known of every value.
 pub(crate) struct Folded {

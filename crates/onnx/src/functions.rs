@@ -6,8 +6,8 @@ use std::collections::HashMap;
 use bytes::Bytes;
 use prost::Message;
 
-use crate::OnnxError;
 use crate::catalogue::is_default_domain;
+use crate::error::OnnxError;
 use crate::proto::{AttributeProto, NodeProto};
 
 /// Calls inside each other that are let through: exporters nest a function for each level of modules, some dozens at

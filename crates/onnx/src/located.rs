@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use prost::Message;
 
-use crate::OnnxError;
+use crate::error::OnnxError;
 use crate::model::{MOST_MODEL_BYTES, read_bounded};
 use crate::proto::{ModelProto, TensorProto};
 

@@ -6,10 +6,11 @@ use std::sync::Arc;
 use millstream_graph::Graph;
 
 use crate::digest::digest;
+use crate::error::OnnxError;
 use crate::header::Header;
 use crate::pieces::read_in_pieces;
 use crate::proto::NodeProto;
-use crate::{OnnxError, Weight};
+use crate::weight::Weight;
 
 /// The most bytes that a file in Protocol Buffers' format has.
 pub(crate) const MOST_MODEL_BYTES: u64 = 2 << 30;

@@ -2,7 +2,7 @@
 
 use millstream_graph::Shape;
 
-use crate::Weight;
+use crate::weight::Weight;
 
 /// Places to copy elements from, in the order of the result: `start + sum of index * step` over the dimensions.
 fn picked(data: &Weight, start: usize, dimensions: &[(usize, isize)]) -> Option<Weight> {

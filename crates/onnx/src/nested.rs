@@ -4,7 +4,7 @@
 use bytes::Bytes;
 use prost::Message;
 
-use crate::OnnxError;
+use crate::error::OnnxError;
 use crate::proto::{AttributeProto, EXTERNAL, GraphProto, NodeProto, TensorProto};
 
 /// What of a function is looked at.

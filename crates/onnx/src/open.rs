@@ -6,10 +6,11 @@ use std::sync::Arc;
 use bytes::Bytes;
 use prost::Message;
 
+use crate::error::OnnxError;
 use crate::model::{MOST_MODEL_BYTES, Model, read_bounded};
 use crate::options::ReadOptions;
 use crate::proto::ModelProto;
-use crate::{OnnxError, read};
+use crate::read;
 
 impl Model {
     /// Reads an ONNX file and the weight files beside it. It is called as its file is, without the extension: what

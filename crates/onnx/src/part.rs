@@ -6,8 +6,10 @@ use std::ops::Range;
 use millstream_graph::{ChannelUnits, Constants, Convolution, OperatorId, OperatorKind};
 
 use crate::constants::ConstantTable;
+use crate::error::OnnxError;
+use crate::model::Model;
 use crate::proto::{AttributeProto, NodeProto};
-use crate::{Model, OnnxError, Weight};
+use crate::weight::Weight;
 
 /// Nodes of a part, and weights that the model does not have under these names.
 pub(crate) struct Part<'a> {

@@ -7,17 +7,20 @@ use millstream_graph::{Graph, GraphBuilder, GraphError, NewOperator, OperatorKin
 
 use crate::constants::ConstantTable;
 use crate::describe::{self, describe};
+use crate::error::OnnxError;
 use crate::external::ExternalFiles;
 use crate::fold::{Folded, fold};
 use crate::header::Header;
 use crate::knowledge::Knowledge;
 use crate::locality::Described;
+use crate::model::Model;
 use crate::names::{operands, unused, value_name};
+use crate::options::ReadOptions;
 use crate::proto::{GraphProto, ModelProto, NodeProto, ValueInfoProto};
 use crate::quantised::separate_dequantizations;
+use crate::weight::Weight;
 use crate::{
-    Model, NEWEST_OPSET, OLDEST_OPSET, OnnxError, ReadOptions, Weight, catalogue, constant_results, dimensions,
-    functions, leftovers, nested, types, weight,
+    NEWEST_OPSET, OLDEST_OPSET, catalogue, constant_results, dimensions, functions, leftovers, nested, types, weight,
 };
 
 pub(crate) fn model(proto: ModelProto, options: &ReadOptions, folder: Option<&Path>) -> Result<Model, OnnxError> {

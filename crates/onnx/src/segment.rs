@@ -5,13 +5,15 @@ use std::ops::Range;
 use millstream_graph::{Along, OperatorId, Portion, Value, ValueId};
 use prost::Message;
 
+use crate::error::OnnxError;
+use crate::model::Model;
 use crate::names::operands;
 use crate::proto::{
     DimensionProto, EXTERNAL, GraphProto, ModelProto, NodeProto, StringStringEntryProto, TensorProto, TensorShapeProto,
     TensorTypeProto, TypeProto, ValueInfoProto,
 };
 use crate::types::to_onnx;
-use crate::{Model, OnnxError, Weight};
+use crate::weight::Weight;
 
 /// Weights below this size are always written into the sub-model: runtimes want to see shapes and scales.
 const INLINE_BYTES: usize = 1024;

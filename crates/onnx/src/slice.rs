@@ -5,8 +5,9 @@ use std::ops::Range;
 
 use bytes::Bytes;
 
+use crate::model::Model;
 use crate::proto::{AttributeProto, NodeProto};
-use crate::{Model, Weight};
+use crate::weight::Weight;
 
 /// The version of the default operator set from which on `Slice` takes its bounds as inputs.
 const SLICE_WITH_INPUTS: i64 = 10;

@@ -7,9 +7,11 @@ use std::ops::Range;
 use millstream_graph::{Locality, OperatorId, OperatorKind, RowRegion, Tile, ValueId};
 
 use crate::constants::ConstantTable;
+use crate::error::OnnxError;
+use crate::model::Model;
 use crate::proto::{AttributeProto, NodeProto};
+use crate::weight::Weight;
 use crate::windows::sliding;
-use crate::{Model, OnnxError, Weight};
 
 /// Nodes of a tile, and all weights that they read.
 pub(crate) struct TileModel<'a> {

@@ -1,6 +1,6 @@
 use millstream_graph::OperatorId;
 
-use crate::Model;
+use crate::model::Model;
 use crate::proto::NodeProto;
 
 /// An operator as the model file has it: its constant inputs and its attributes.

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use half::{bf16, f16};
 use millstream_graph::{DataType, Shape};
 
-use crate::OnnxError;
+use crate::error::OnnxError;
 use crate::external::ExternalFiles;
 use crate::proto::{EXTERNAL, TensorProto};
 use crate::types::{from_onnx, to_onnx};

@@ -2,7 +2,7 @@
 
 use millstream_graph::Graph;
 
-use crate::{Block, BlockRange};
+use crate::block::{Block, BlockRange};
 
 /// Bytes of the values that each range of blocks reads and that earlier blocks made. Inputs of the network are not
 /// counted: they come from the caller whatever the stages are. A value of unknown size counts as nothing.

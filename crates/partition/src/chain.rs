@@ -6,7 +6,9 @@ use std::collections::{BTreeMap, BinaryHeap};
 use millstream_graph::{Graph, OperatorId};
 use petgraph::unionfind::UnionFind;
 
-use crate::{Block, BlockRange, InputBytes, merge};
+use crate::block::{Block, BlockRange};
+use crate::bytes::InputBytes;
+use crate::merge;
 
 /// More cuts of a network are of no use: with parts this small, no stage is much longer than it has to be.
 const MOST_BLOCKS: usize = 300;

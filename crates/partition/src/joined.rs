@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use millstream_graph::Graph;
 
-use crate::{Subgraph, subgraphs};
+use crate::into_subgraphs::subgraphs;
+use crate::subgraph::Subgraph;
 
 /// A whole network as one subgraph, for methods that map it at once: its nodes are the merged operators of
 /// [`subgraphs`], in an order in which they can run.

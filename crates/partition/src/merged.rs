@@ -5,8 +5,8 @@ use std::ops::Range;
 
 use millstream_graph::{Graph, OperatorId};
 
-use crate::Subgraph;
 use crate::chain::order_groups;
+use crate::subgraph::Subgraph;
 
 /// Merged operators in a topological order, with their dependencies.
 pub(crate) struct MergedGraph {

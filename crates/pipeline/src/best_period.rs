@@ -1,8 +1,11 @@
 //! The pipeline with the shortest period that fits into the memory.
 
+use crate::error::PipelineError;
+use crate::front::pareto_front::pareto_front;
 use crate::lazy_evaluation::is_about_as_short;
 use crate::period::period_search::shortest_period;
-use crate::{PipelineError, Plan, Problem, pareto_front};
+use crate::plan::Plan;
+use crate::problem::Problem;
 
 /// The pipeline with the highest throughput.
 ///

@@ -4,11 +4,14 @@ use millstream_cost::Nanoseconds;
 use millstream_partition::BlockRange;
 
 use crate::board::senders::Senders;
+use crate::error::PipelineError;
+use crate::plan::{Plan, PlannedStage};
+use crate::problem::Problem;
+use crate::teams::progress::SearchProgress;
 use crate::teams::team::TeamTime;
 use crate::teams::team_way::TeamTimeKind;
 use crate::times::range_table::ranges;
 use crate::ways::way::{StageWays, WayId};
-use crate::{PipelineError, Plan, PlannedStage, Problem, SearchProgress};
 
 /// A team is not evaluated for an improvement of less than this part of what is known.
 const NOT_WORTH: f64 = 0.005;

@@ -1,6 +1,9 @@
 //! What searches on costs have in common, and the search for the shortest period as one of them.
 
-use crate::{PipelineError, Plan, Problem, best_period};
+use crate::best_period;
+use crate::error::PipelineError;
+use crate::plan::Plan;
+use crate::problem::Problem;
 
 /// A way to find a pipeline with a high throughput.
 pub trait Search {

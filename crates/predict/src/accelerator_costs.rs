@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use millstream_board::{Board, Processor};
 
-use crate::Profile;
 use crate::calibration::{AcceleratorCostModel, AcceleratorCosts, MeasuredOperators};
 use crate::model::{ProcessorModel, TimedOperators, main_of};
+use crate::profile::Profile;
 use crate::samples::OperatorRecord;
 
 /// Costs of one of the board's accelerators by the default model, fitted to what operators took there. `None` if too

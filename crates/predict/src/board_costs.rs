@@ -4,7 +4,8 @@ use millstream_board::{Board, Link, ProcessorClass};
 use millstream_cost::{BlockedEnd, CostTable, HandOver, LinkCost, MemoryAccess, TransferModel};
 
 use crate::context::ASSUMED_HAND_OVER;
-use crate::{ClusterPower, ClusterTransfer};
+use crate::power::ClusterPower;
+use crate::transfer::ClusterTransfer;
 
 /// Adds transfers and power to a table.
 pub(crate) fn add_board_costs(

@@ -5,12 +5,14 @@ use std::collections::{BTreeMap, HashSet};
 use millstream_board::{Board, ProcessorClass};
 use millstream_graph::{Family, GemmShape};
 
+use crate::error::PredictError;
+use crate::line::{Line, Weighting};
 use crate::model::{Accuracy, ProcessorModel, TimedOperators, cross_validate};
+use crate::profile::Profile;
 use crate::published::{
     ConvolutionSize, CpuUnitModel, FullyConnectedModel, FullyConnectedSample, GemmModel, MulticoreModel,
     MulticoreSample,
 };
-use crate::{Line, PredictError, Profile, Weighting};
 
 /// Rows of the product that an iteration is assumed to make; with an even split it cancels out of equation 8.
 pub(crate) const TILE_ROWS: u64 = 16;

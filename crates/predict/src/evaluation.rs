@@ -4,9 +4,11 @@ use millstream_board::ProcessorClass;
 use millstream_graph::Family;
 
 use crate::comparison::{fit_gemm, of_family};
+use crate::error::PredictError;
 use crate::model::{Accuracy, Fusion, TimedOperators};
+use crate::models::CostModels;
 use crate::models::predict_block;
-use crate::{CostModels, NetworkProfile, PredictError, Profile};
+use crate::profile::{NetworkProfile, Profile};
 
 /// Errors of predictions for one network that was not learned from.
 #[derive(Debug, Clone, PartialEq)]

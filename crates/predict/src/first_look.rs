@@ -80,8 +80,8 @@ fn gain(engine: EngineName, all: &BTreeMap<EngineName, Vec<Vec<f64>>>) -> f64 {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
     use super::*;
-    use crate::Statistics;
     use crate::samples::{OperatorSample, SampleConditions};
+    use crate::statistics::Statistics;
     use millstream_board::EngineSet;
 
     /// A chain of three blocks, with what each takes with each engine on one core and on two.

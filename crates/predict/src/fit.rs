@@ -9,6 +9,7 @@ use millstream_partition::Chain;
 
 use crate::board_costs::add_board_costs;
 use crate::context::{ASSUMED_HAND_OVER, BlockPrior, InContext, estimate};
+use crate::error::PredictError;
 use crate::fill::{BlockTime, fill};
 use crate::linear::{LinearModel, SegmentWork};
 use crate::model::{Fusion, FusionRule, Predictor, ProcessorModel, TimedOperators};
@@ -17,10 +18,10 @@ use crate::operator_time::{NINE_IN_TEN, OperatorTime, total_seconds};
 use crate::parts::set_part_costs;
 use crate::power::fit_power;
 use crate::profile::records;
+use crate::profile::{NetworkProfile, Profile};
 use crate::samples::{OperatorRecord, OperatorSample, SegmentSample};
 use crate::traced::{ExpectedTimes, first_of_fused, sum_into_first, traced_times};
 use crate::transfer::fit_transfers;
-use crate::{NetworkProfile, PredictError, Profile};
 
 /// How far a block may be from the sum of what its operators took in a trace, relative to it.
 const TRACE_DEVIATION: f64 = 0.15;

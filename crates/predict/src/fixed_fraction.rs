@@ -1,7 +1,7 @@
 //! What a part of an operator shows of the time that does not shrink with it.
 
-use crate::Summary;
 use crate::samples::PartSample;
+use crate::statistics::Summary;
 
 /// No more of the time is taken for fixed, however noisy the samples.
 pub(crate) const LARGEST_FIXED_FRACTION: f64 = 0.95;

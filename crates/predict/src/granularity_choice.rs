@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::PredictError;
+use crate::error::PredictError;
 use crate::published::{Granularity, GranularityModel, GranularitySample};
 use crate::samples::GranularityRecord;
 

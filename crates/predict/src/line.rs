@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::PredictError;
+use crate::error::PredictError;
 use crate::regression::{Regression, Term};
 
 /// Which errors a fit makes small.

@@ -11,16 +11,22 @@ use crate::accelerator_costs::measured_costs;
 use crate::board_costs::add_board_costs;
 use crate::calibration::{AcceleratorCostModel, AcceleratorCosts, NetworkFactor};
 use crate::context::ASSUMED_HAND_OVER;
+use crate::error::PredictError;
 use crate::fill::{BlockTime, fill};
+use crate::line::Line;
+use crate::model::FamilyModel;
 use crate::model::{Fusion, FusionRule, Predictor, ProcessorModel, TimedOperators};
 use crate::operator_time::OperatorTime;
 use crate::parts::set_part_costs;
+use crate::pipe_it_costs::PipeItCosts;
+use crate::power::ClusterPower;
 use crate::power::fit_power;
+use crate::profile::Profile;
 use crate::profile::{check_board, records};
 use crate::samples::OperatorRecord;
 use crate::traced::{merge_groups, sum_into_first};
+use crate::transfer::ClusterTransfer;
 use crate::transfer::fit_transfers;
-use crate::{ClusterPower, ClusterTransfer, FamilyModel, Line, PipeItCosts, PredictError, Profile};
 
 /// The `format` of files of fitted models.
 pub const COST_FORMAT: &str = "millstream-cost";

@@ -6,9 +6,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::comparison::{TILE_ROWS, of_family};
+use crate::error::PredictError;
+use crate::profile::Profile;
 use crate::published::{GemmModel, MulticoreModel, MulticoreSample};
 use crate::samples::OperatorRecord;
-use crate::{PredictError, Profile};
 
 /// What convolutions take on the cores of a cluster by Pipe-it's regression (equations 3 to 5) and its model of several
 /// cores (equations 6 to 8, with an even split).

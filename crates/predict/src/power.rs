@@ -5,7 +5,7 @@ use millstream_cost::PowerOrigin;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::PredictError;
+use crate::error::PredictError;
 use crate::regression::{Regression, Term};
 use crate::samples::PowerSample;
 

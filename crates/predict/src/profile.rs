@@ -8,10 +8,12 @@ use millstream_partition::Chain;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::error::PredictError;
+use crate::left_out::LeftOutEngine;
 use crate::samples::{
     GranularityRecord, OperatorRecord, OperatorSample, PartSample, PowerSample, SegmentSample, TransferSample,
 };
-use crate::{LeftOutEngine, PredictError, Statistics};
+use crate::statistics::Statistics;
 
 /// The `format` of profile files.
 pub const PROFILE_FORMAT: &str = "millstream-profile";

@@ -6,7 +6,7 @@ use linregress::{
 };
 use nalgebra::{DMatrix, SVD};
 
-use crate::PredictError;
+use crate::error::PredictError;
 
 /// Columns are collinear if a combination of them, each scaled to length one, is shorter than this.
 const COLLINEAR: f64 = 1e-9;

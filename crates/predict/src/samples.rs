@@ -5,7 +5,7 @@ use millstream_graph::{Along, Family, OperatorKind, Work};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::Statistics;
+use crate::statistics::Statistics;
 
 /// What a model can know of an operator.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

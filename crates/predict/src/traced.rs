@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use millstream_board::Board;
 use millstream_graph::FamilyWork;
 
-use crate::NetworkProfile;
 use crate::linear::LinearModel;
 use crate::operator_time::{NINE_IN_TEN, OperatorTime};
+use crate::profile::NetworkProfile;
 use crate::samples::{OperatorRecord, OperatorSample};
 
 /// What the operators of each block should take.

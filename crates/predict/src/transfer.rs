@@ -4,8 +4,9 @@ use millstream_cost::TransferModel;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::error::PredictError;
+use crate::line::{Line, Weighting};
 use crate::samples::TransferSample;
-use crate::{Line, PredictError, Weighting};
 
 /// Fits latency and bandwidth to samples of one pair. Negative estimates, which noise can cause, become zero.
 ///
@@ -52,7 +53,7 @@ pub(crate) fn fit_transfers(samples: &[TransferSample]) -> Result<Vec<ClusterTra
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Statistics;
+    use crate::statistics::Statistics;
 
     #[test]
     fn latency_and_bandwidth_are_recovered() {

@@ -2,7 +2,9 @@
 
 use millstream_board::ProcessorClass;
 
-use crate::{PredictError, ProcessorModel, Profile, TimedOperators};
+use crate::error::PredictError;
+use crate::model::{ProcessorModel, TimedOperators};
+use crate::profile::Profile;
 
 /// A measured operator, and what cost models say of it.
 #[derive(Debug, Clone, PartialEq)]

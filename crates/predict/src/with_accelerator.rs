@@ -3,8 +3,9 @@
 use millstream_board::{Board, BoardDocument, DocumentError};
 
 use crate::calibration::{AcceleratorCostModel, AcceleratorCosts};
+use crate::error::PredictError;
+use crate::models::CostModels;
 use crate::published::AcceleratorModel;
-use crate::{CostModels, PredictError};
 
 impl CostModels {
     /// The same with the costs of one of a board's accelerators by the co-scheduling paper's model: convolutions take

@@ -2,8 +2,10 @@
 
 use millstream_board::Cluster;
 
+use crate::error::PredictError;
+use crate::models::CostModels;
 use crate::pipe_it_costs::PipeItCosts;
-use crate::{CostModels, PredictError, Profile};
+use crate::profile::Profile;
 
 impl CostModels {
     /// The same with Pipe-it's models of convolutions with the first engine of each cluster, fitted to the same

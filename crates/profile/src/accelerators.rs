@@ -9,8 +9,9 @@ use millstream_graph::OperatorId;
 use millstream_predict::Statistics;
 use millstream_predict::samples::{OperatorSample, SampleConditions, TransferSample};
 
+use crate::error::ProfileError;
 use crate::parts::made_up;
-use crate::{ProfileError, Workload};
+use crate::workload::Workload;
 
 /// Sizes of the values that are moved.
 const SIZES: [u64; 4] = [4 << 10, 256 << 10, 1 << 20, 4 << 20];

@@ -7,7 +7,8 @@ use millstream_backend::{Segment, Tensor};
 use millstream_board::Processor;
 use millstream_graph::ValueId;
 
-use crate::{ProfileError, Workload};
+use crate::error::ProfileError;
+use crate::workload::Workload;
 
 /// Runs a frame through consecutive ranges of the chain and keeps every value that crosses between them.
 pub(crate) fn capture(

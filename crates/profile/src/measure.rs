@@ -9,12 +9,13 @@ use millstream_partition::InputBytes;
 use millstream_predict::samples::{SampleConditions, SegmentSample};
 
 use crate::agreement::{doubtful, settle};
+use crate::batches::BatchedTimes;
 use crate::capture::capture;
 use crate::conditions::{Watch, disturbance, is_disturbed};
+use crate::error::ProfileError;
 use crate::rounds::{ranges, rounds};
 use crate::side_by_side::{Participant, is_shared, side_by_side};
 use crate::workload::Workload;
-use crate::{BatchedTimes, ProfileError};
 
 /// How long and how finely to measure.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -10,9 +10,11 @@ use millstream_predict::Statistics;
 use millstream_predict::samples::{OperatorSample, SampleConditions};
 
 use crate::conditions::{Watch, disturbance, is_disturbed};
+use crate::error::ProfileError;
+use crate::measure::MeasuringProgress;
 use crate::rounds::rounds;
 use crate::side_by_side::{Participant, is_shared, side_by_side};
-use crate::{MeasuringProgress, ProfileError, Workload};
+use crate::workload::Workload;
 
 /// Frames before a verdict on their spread.
 const FEWEST_FRAMES: usize = 8;

@@ -8,9 +8,11 @@ use millstream_graph::{Along, ChannelUnits, Graph, OperatorId, RowRegion};
 use millstream_predict::makes_tiles;
 use millstream_predict::samples::PartSample;
 
+use crate::error::ProfileError;
+use crate::measure::MeasuringProgress;
 use crate::measure::{Effort, together};
 use crate::rounds::rounds;
-use crate::{MeasuringProgress, ProfileError, Workload};
+use crate::workload::Workload;
 
 /// Which parts are measured, and for how long.
 #[derive(Debug, Clone, Copy, PartialEq)]

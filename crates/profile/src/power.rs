@@ -7,8 +7,8 @@ use std::time::Duration;
 use millstream_board::{Board, Cluster};
 use millstream_predict::samples::PowerSample;
 
-use crate::ProfileError;
 use crate::conditions::frequency;
+use crate::error::ProfileError;
 use crate::side_by_side::pin;
 use millstream_machine::PowerSensors;
 

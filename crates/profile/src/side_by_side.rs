@@ -8,7 +8,7 @@ use std::time::Duration;
 use millstream_backend::BackendError;
 use millstream_board::{Board, CoreId, Processor};
 
-use crate::ProfileError;
+use crate::error::ProfileError;
 
 /// How often it is asked whether a measurement should go on.
 const LOOK: Duration = Duration::from_millis(100);

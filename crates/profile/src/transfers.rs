@@ -9,7 +9,7 @@ use millstream_board::{Board, CoreId};
 use millstream_predict::Statistics;
 use millstream_predict::samples::TransferSample;
 
-use crate::ProfileError;
+use crate::error::ProfileError;
 use crate::side_by_side::pin;
 
 /// Sizes of the buffers that change hands: within a core's cache, within a cluster's, and beyond.

@@ -1,7 +1,10 @@
 //! Algorithms beside each other.
 
+use crate::align::Align;
+use crate::duration::milliseconds;
+use crate::energy::joules;
+use crate::table::Table;
 use crate::wrapped::{WIDTH, wrapped};
-use crate::{Align, Table, joules, milliseconds};
 
 /// Characters of a configuration that are shown.
 const LONGEST_CONFIGURATION: usize = 32;

@@ -2,7 +2,7 @@
 
 use plotters::prelude::*;
 
-use crate::PlotError;
+use crate::plot::PlotError;
 use crate::plot::{COLOURS, SIZE, draw_legend, parts};
 
 /// Groups of bars side by side.

@@ -2,7 +2,8 @@
 
 use millstream_board::Board;
 
-use crate::{Align, Table};
+use crate::align::Align;
+use crate::table::Table;
 
 /// One row per cluster, then one per accelerator.
 pub fn board_table(board: &Board) -> Table {

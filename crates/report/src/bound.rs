@@ -2,7 +2,7 @@
 
 use millstream_schedule::{Objective, ScheduleDocument, SearchedBound};
 
-use crate::milliseconds;
+use crate::duration::milliseconds;
 
 /// A trial may come out so much below the bound by noise alone.
 const NOISE: f64 = 0.01;

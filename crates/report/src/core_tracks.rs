@@ -3,7 +3,7 @@
 use millstream_board::{CoreId, Processor};
 use millstream_schedule::Schedule;
 
-use crate::TraceTrack;
+use crate::trace::TraceTrack;
 
 /// The tracks of some schedules on one board. Schedules that take turns on a core share its track.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use millstream_schedule::StageId;
 
-use crate::TraceEvent;
+use crate::trace::TraceEvent;
 
 /// How many frames wait before each stage, as events of a trace. They may be told of in any order, as long as it is
 /// said from when on nothing more can come.

@@ -2,7 +2,10 @@
 
 use millstream_schedule::{Objective, Prediction, ScheduleDocument, StatedConstraints};
 
-use crate::{Fact, FrontRow, chosen_row, in_words, milliseconds, rate};
+use crate::difference::in_words;
+use crate::duration::{milliseconds, rate};
+use crate::facts::Fact;
+use crate::plan::{FrontRow, chosen_row};
 
 /// Says what a schedule is, what it was chosen for, by whom and within what, and what `bound` says of others. With a
 /// front, also what was given up for it.

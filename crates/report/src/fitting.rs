@@ -1,6 +1,6 @@
 //! Columns that are made narrower until a table fits.
 
-use crate::Align;
+use crate::align::Align;
 
 /// Text columns are not made narrower than this.
 const LEAST_TEXT: usize = 10;

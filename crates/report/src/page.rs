@@ -2,8 +2,9 @@
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
+use crate::align::Align;
 use crate::style::STYLE;
-use crate::{Align, Table};
+use crate::table::Table;
 
 /// What every page begins with.
 pub(crate) fn head(title: &str) -> Markup {

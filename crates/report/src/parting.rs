@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use crate::Align;
+use crate::align::Align;
 
 /// Which columns stand in which part: each part has those that tell the rows apart, and as many others as `fits` says.
 /// Nothing where no columns do that, or where there is nothing to part.

@@ -2,7 +2,10 @@
 
 use millstream_schedule::ScheduleDocument;
 
-use crate::{Align, Table, joules, milliseconds, rate};
+use crate::align::Align;
+use crate::duration::{milliseconds, rate};
+use crate::energy::joules;
+use crate::table::Table;
 
 /// Rows of a long front that are shown.
 const SHOWN: usize = 12;

@@ -2,8 +2,10 @@
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
+use crate::drawing::Drawing;
+use crate::facts::{Fact, Tone};
 use crate::page::{head, table};
-use crate::{Drawing, Fact, Table, Tone};
+use crate::table::Table;
 
 /// What a command did with networks, on a page for browsers that needs nothing else, neither scripts nor a network:
 /// readable on a phone, in light and in dark.

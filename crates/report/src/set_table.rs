@@ -2,7 +2,9 @@
 
 use millstream_schedule::ScheduleSetDocument;
 
-use crate::{Align, Table, milliseconds};
+use crate::align::Align;
+use crate::duration::milliseconds;
+use crate::table::Table;
 
 /// The networks of a file that share a board: stages, rates beside each other, and latencies alone.
 pub fn set_table(document: &ScheduleSetDocument) -> Table {

@@ -3,7 +3,7 @@
 use millstream_schedule::{Replica, Schedule, StageId};
 use millstream_sim::Simulation;
 
-use crate::GanttBar;
+use crate::drawing::GanttBar;
 
 /// Operators of a frame that follow each other closer than this are one bar.
 const TOGETHER_SECONDS: f64 = 1e-7;

@@ -8,8 +8,9 @@ use millstream_schedule::{Schedule, StageId};
 use millstream_sim::{OperatorSpan, Simulation};
 use serde_json::Value;
 
+use crate::core_tracks::CoreTracks;
 use crate::counts::QueueCounts;
-use crate::{CoreTracks, FlowStep, TraceEvent, chrome_trace};
+use crate::trace::{FlowStep, TraceEvent, chrome_trace};
 
 /// What was simulated of each network on a board, as a trace for Perfetto: a track for each core with the frames and in
 /// them their operators, arrows from stage to stage with each frame, and how many frames wait, how fast clusters are

@@ -4,7 +4,9 @@ use millstream_cost::{CostTable, Nanoseconds};
 use millstream_graph::{Along, Graph};
 use millstream_schedule::{OperatorSplit, Replica, Schedule, Task, task_time};
 
-use crate::{Align, Table, milliseconds};
+use crate::align::Align;
+use crate::duration::milliseconds;
+use crate::table::Table;
 
 /// One row per operator that is divided; `None` if there is none.
 pub fn split_table(schedule: &Schedule, graph: &Graph, costs: &CostTable) -> Option<Table> {

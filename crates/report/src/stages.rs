@@ -3,7 +3,10 @@
 use millstream_graph::Graph;
 use millstream_schedule::{Schedule, ScheduleDocument, StageId};
 
-use crate::{Align, Table, beside, milliseconds};
+use crate::align::Align;
+use crate::difference::beside;
+use crate::duration::milliseconds;
+use crate::table::Table;
 
 /// One replica of one stage.
 #[derive(Debug, Clone, PartialEq)]

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::{ClaimTolerance, Evidence};
+use crate::evidence::{ClaimTolerance, Evidence};
 
 /// Ours and the paper's.
 #[derive(Debug, Clone, PartialEq)]

@@ -5,7 +5,9 @@ use std::iter::Sum;
 
 use millstream_report::Table;
 
-use crate::{Claim, Evidence, Fault, PaperItem};
+use crate::claim::{Claim, Fault};
+use crate::evidence::Evidence;
+use crate::selection::PaperItem;
 
 /// What kind of number ours is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

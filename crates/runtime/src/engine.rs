@@ -9,15 +9,16 @@ use millstream_graph::Graph;
 use millstream_schedule::Schedule;
 
 use crate::dispatch::Dispatch;
+use crate::error::{FrameError, RuntimeError};
 use crate::generation::Generation;
 use crate::launch::Start;
 use crate::metrics::StageMetrics;
+use crate::options::EngineOptions;
 use crate::packet::{FrameResult, Packet};
 use crate::permits::Permits;
 use crate::sync::channel::{Receiver, TrySendError, bounded};
 use crate::sync::{Mutex, lock, now, try_lock};
 use crate::watch::watch;
-use crate::{EngineOptions, FrameError, RuntimeError};
 
 /// A running schedule. Frames may be submitted and results received from different threads.
 pub struct Engine {

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use millstream_backend::Tensor;
 use millstream_schedule::Schedule;
 
-use crate::StageMetrics;
 use crate::generation_id::GenerationId;
+use crate::metrics::StageMetrics;
 use crate::packet::Packet;
 use crate::replica_state::ReplicaState;
 use crate::route::Route;

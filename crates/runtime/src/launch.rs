@@ -7,10 +7,12 @@ use millstream_graph::Graph;
 use millstream_schedule::{Assignment, Replica, Schedule, StageId};
 
 use crate::dispatch::Dispatch;
+use crate::error::RuntimeError;
 use crate::generation::Generation;
 use crate::generation_id::GenerationId;
 use crate::led_team::{follow, lead};
 use crate::memory_release::MemoryRelease;
+use crate::options::EngineOptions;
 use crate::packet::Packet;
 use crate::permits::Permits;
 use crate::replica_id::ReplicaId;
@@ -21,7 +23,6 @@ use crate::sync::{AtomicBool, AtomicU64, AtomicUsize, Mutex};
 use crate::team::Ready;
 use crate::team_factory::TeamFactory;
 use crate::worker::{Replicas, Worker};
-use crate::{EngineOptions, RuntimeError};
 
 /// What it takes to start a schedule.
 #[derive(Clone, Copy)]

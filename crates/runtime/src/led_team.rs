@@ -5,11 +5,12 @@ use std::sync::Arc;
 use millstream_backend::Tensor;
 use millstream_graph::ValueId;
 
+use crate::error::RuntimeError;
+use crate::packet::StepSpan;
 use crate::sync::channel::{Sender, bounded};
 use crate::team::{Failure, LEADER, Prepared, Ready, Team};
 use crate::team_factory::TeamFactory;
 use crate::threads::Threads;
-use crate::{RuntimeError, StepSpan};
 
 /// A team with the segments of its leader. The other threads end with it.
 pub(crate) struct LedTeam {

@@ -7,7 +7,7 @@ use millstream_backend::Tensor;
 use millstream_graph::{OperatorId, Portion};
 use millstream_schedule::StageId;
 
-use crate::FrameError;
+use crate::error::FrameError;
 use crate::route::Route;
 use crate::sync::now;
 

@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
+use crate::engine::Engine;
+use crate::packet::FrameResult;
 use crate::sync::lock;
-use crate::{Engine, FrameResult};
 
 /// What came of waiting for a result for a while.
 #[derive(Debug)]

@@ -8,7 +8,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::RuntimeError;
+use crate::error::RuntimeError;
 use crate::recovery::drop_quietly;
 use crate::restarts::Pause;
 use crate::sync::channel::{Receiver, RecvTimeoutError, Sender, bounded};

@@ -3,15 +3,16 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use crate::error::FrameError;
 use crate::led_team::LedTeam;
 use crate::metrics::Recorder;
+use crate::options::EngineOptions;
 use crate::packet::Packet;
 use crate::permits::Permits;
 use crate::replica_id::ReplicaId;
 use crate::restarts::Restarts;
 use crate::sync::{AtomicU64, Mutex, Ordering, lock, now};
 use crate::team::Team;
-use crate::{EngineOptions, FrameError};
 
 /// How long a frame that was cancelled may take to end before its replica is given up.
 const CANCEL_GRACE: Duration = Duration::from_millis(500);

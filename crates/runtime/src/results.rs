@@ -2,8 +2,9 @@
 
 use millstream_backend::Tensor;
 
+use crate::engine::Engine;
+use crate::packet::FrameResult;
 use crate::sync::{lock, thread};
-use crate::{Engine, FrameResult};
 
 /// Results of [`Engine::run`], in the order of the frames.
 pub struct Results<'a, I> {

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use millstream_graph::{Boundary, Graph, ValueId};
 use millstream_schedule::{Schedule, StageId};
 
-use crate::RuntimeError;
+use crate::error::RuntimeError;
 
 /// Where a frame keeps a value while it goes from stage to stage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

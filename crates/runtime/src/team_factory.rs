@@ -6,8 +6,8 @@ use millstream_backend::Backend;
 use millstream_graph::Graph;
 use millstream_schedule::Replica;
 
-use crate::EngineOptions;
 use crate::memory_release::MemoryRelease;
+use crate::options::EngineOptions;
 use crate::replica_id::ReplicaId;
 use crate::sync::AtomicU64;
 

@@ -6,8 +6,8 @@ use std::time::Instant;
 use millstream_backend::Tensor;
 use millstream_graph::ValueId;
 
-use crate::FrameError;
 use crate::dispatch::Dispatch;
+use crate::error::FrameError;
 use crate::generation_id::GenerationId;
 use crate::led_team::LedTeam;
 use crate::packet::{Packet, StageSpan};

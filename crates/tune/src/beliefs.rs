@@ -5,8 +5,13 @@ use std::ops::Range;
 use millstream_cost::Nanoseconds;
 use millstream_pipeline::best_placement;
 
+use crate::configuration::Configuration;
+use crate::database::LayerTimes;
+use crate::error::TuneError;
 use crate::log_factors::{LogFactors, Observation};
-use crate::{Configuration, LayerTimes, PlaceId, Proposal, Score, Space, TimeModel, Trial, TuneError};
+use crate::model_guided::{Proposal, Score, TimeModel};
+use crate::oracle::Trial;
+use crate::space::{PlaceId, Space};
 
 /// Uncertainty of the prior and of trials: standard deviations of logarithms, so that 0.3 is about 30 %.
 #[derive(Debug, Clone, Copy, PartialEq)]

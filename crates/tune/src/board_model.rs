@@ -10,8 +10,10 @@ use millstream_partition::Chain;
 use millstream_pipeline::{Objective, Problem, best_period, choose, pareto_front};
 use millstream_schedule::{Entry, Replica, Schedule};
 
+use crate::error::TuneError;
 use crate::log_factors::{LogFactors, Observation};
-use crate::{Proposal, Score, TimeModel, Trial, TuneError};
+use crate::model_guided::{Proposal, Score, TimeModel};
+use crate::oracle::Trial;
 
 /// How uncertain the profile is of a block, how uncertain a processor's speed is, and how noisy trials are: standard
 /// deviations of logarithms.

@@ -1,7 +1,7 @@
 use std::fmt;
 use std::ops::Range;
 
-use crate::{PlaceId, Space};
+use crate::space::{PlaceId, Space};
 
 /// A pipeline: how many layers each stage has, and where it runs.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

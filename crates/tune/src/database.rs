@@ -3,7 +3,10 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
 
-use crate::{Configuration, Oracle, Space, Trial, TuneError};
+use crate::configuration::Configuration;
+use crate::error::TuneError;
+use crate::oracle::{Oracle, Trial};
+use crate::space::Space;
 
 /// Times of every layer on every place.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,8 +1,13 @@
 use millstream_cost::Nanoseconds;
 
+use crate::Tuner;
 use crate::compositions::for_each_composition;
+use crate::configuration::Configuration;
+use crate::error::TuneError;
+use crate::oracle::Oracle;
+use crate::space::{PlaceId, Space};
 use crate::tuning::Recorder;
-use crate::{Configuration, Oracle, PlaceId, Space, TuneError, Tuner, Tuning};
+use crate::tuning::Tuning;
 
 /// Every configuration there is, up to exchanging places of one kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

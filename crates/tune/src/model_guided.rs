@@ -2,8 +2,10 @@
 
 use millstream_cost::Nanoseconds;
 
+use crate::error::TuneError;
+use crate::oracle::{Oracle, Trial};
 use crate::tuning::Recorder;
-use crate::{Oracle, Trial, TuneError, Tuning};
+use crate::tuning::Tuning;
 
 /// How far a configuration is from what is wanted, the lower the better: a period in seconds, or another positive
 /// number. Only ratios of scores count.

@@ -4,7 +4,8 @@ use rand::RngExt;
 use rand::seq::{SliceRandom, index};
 use rand_chacha::ChaCha8Rng;
 
-use crate::{Configuration, PlaceId, Space};
+use crate::configuration::Configuration;
+use crate::space::{PlaceId, Space};
 
 /// Every configuration that differs by one layer moved to the next stage, two stages' places exchanged, one stage on a
 /// free place, two stages joined, or one divided in the middle.

@@ -1,7 +1,7 @@
 use millstream_board::CoreId;
 use millstream_cost::Nanoseconds;
 
-use crate::TuneError;
+use crate::error::TuneError;
 
 /// The result of running a configuration for a while.
 #[derive(Debug, Clone, PartialEq, Default)]

@@ -5,10 +5,15 @@ use std::collections::BinaryHeap;
 
 use millstream_cost::Nanoseconds;
 
+use crate::Tuner;
 use crate::compositions::for_each_composition;
+use crate::configuration::Configuration;
+use crate::error::TuneError;
+use crate::oracle::Oracle;
+use crate::space::Space;
 use crate::space::binomial;
 use crate::tuning::Recorder;
-use crate::{Configuration, Oracle, Space, TuneError, Tuner, Tuning};
+use crate::tuning::Tuning;
 
 /// The search.
 ///

@@ -4,8 +4,14 @@ use millstream_cost::Nanoseconds;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
+use crate::Tuner;
+use crate::configuration::Configuration;
+use crate::error::TuneError;
+use crate::neighbours::random_configuration;
+use crate::oracle::Oracle;
+use crate::space::Space;
 use crate::tuning::Recorder;
-use crate::{Configuration, Oracle, Space, TuneError, Tuner, Tuning, random_configuration};
+use crate::tuning::Tuning;
 
 /// Random configurations.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -34,7 +40,8 @@ impl Tuner for RandomTrials {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Database, LayerTimes, PlaceKind};
+    use crate::database::{Database, LayerTimes};
+    use crate::space::PlaceKind;
 
     #[test]
     fn the_best_of_so_many_trials_is_kept() -> Result<(), TuneError> {

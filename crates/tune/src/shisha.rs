@@ -9,8 +9,13 @@ use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 
+use crate::Tuner;
+use crate::configuration::Configuration;
+use crate::error::TuneError;
+use crate::oracle::{Oracle, Trial};
+use crate::space::{PlaceId, Space};
 use crate::tuning::Recorder;
-use crate::{Configuration, Oracle, PlaceId, Space, Trial, TuneError, Tuner, Tuning};
+use crate::tuning::Tuning;
 
 /// Rules by which the seed assigns stages to places (section 5.1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -192,7 +197,8 @@ impl Tuner for Shisha {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
     use super::*;
-    use crate::{Database, LayerTimes, PlaceKind};
+    use crate::database::{Database, LayerTimes};
+    use crate::space::PlaceKind;
 
     fn space() -> Space {
         Space::new(vec![9, 1, 8, 2, 7, 7], vec![PlaceKind::new("F", 1), PlaceKind::new("S", 2)]).unwrap()

@@ -1,6 +1,6 @@
 use std::fmt;
 
-use crate::TuneError;
+use crate::error::TuneError;
 
 /// Identifies a place of one [`Space`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -5,9 +5,15 @@ use rand::seq::{IndexedRandom, SliceRandom};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
+use crate::Tuner;
+use crate::configuration::Configuration;
+use crate::error::TuneError;
 use crate::neighbours::{neighbours, random_configuration};
+use crate::oracle::Oracle;
+use crate::shisha::Shisha;
+use crate::space::Space;
 use crate::tuning::Recorder;
-use crate::{Configuration, Oracle, Shisha, Space, TuneError, Tuner, Tuning};
+use crate::tuning::Tuning;
 
 /// The start of a search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -1,6 +1,7 @@
 use millstream_cost::Nanoseconds;
 
-use crate::{Oracle, Trial, TuneError};
+use crate::error::TuneError;
+use crate::oracle::{Oracle, Trial};
 
 /// A point of a search at which it had found something better.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -10,8 +10,8 @@ use millstream_board::Provider;
 use millstream_graph::Family;
 use millstream_onnx::Model;
 
-use crate::Error;
 use crate::backends::core_engine::{CoreEngine, SessionThreads};
+use crate::error::Error;
 
 /// The engine on the cores, for one model.
 pub(super) struct Cpu {

@@ -2,8 +2,8 @@
 
 use millstream_board::{Accelerator, Board, EngineName, EngineSet};
 
-use crate::Error;
 use crate::backends::{cpu, gpu, openvino};
+use crate::error::Error;
 
 /// The board with those of these engines that it lacks and that ONNX Runtime here was built with, for cores.
 pub(crate) fn with_providers_for<'a>(board: Board, engines: impl Iterator<Item = &'a EngineSet>) -> Board {

@@ -4,7 +4,7 @@ use millstream_backend::Backend;
 use millstream_board::{Board, Cluster, EngineName, Processor};
 use millstream_graph::Graph;
 
-use crate::Error;
+use crate::error::Error;
 
 /// The processor on which a network runs plainly: the board's first core, with the first of its engines that runs all
 /// operators.

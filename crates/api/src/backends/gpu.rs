@@ -13,7 +13,8 @@ use millstream_predict::samples::GranularityRecord;
 use millstream_predict::{GranularityChoice, Profile};
 use millstream_profile::measure_granularity;
 
-use crate::{Control, Error};
+use crate::control::Control;
+use crate::error::Error;
 
 /// Whether graphics devices can be used.
 pub(super) const IS_BUILT_IN: bool = true;

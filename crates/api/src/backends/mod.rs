@@ -34,7 +34,8 @@ use millstream_onnx::Model;
 use millstream_predict::{Profile, threads_by_family};
 
 use crate::backends::core_engine::{CoreEngine, Plain, SessionThreads};
-use crate::{Control, Error};
+use crate::control::Control;
+use crate::error::Error;
 use cpu::Cpu;
 use gpu::Gpus;
 use openvino::OpenVino;

@@ -9,8 +9,8 @@ use millstream_board::Provider;
 use millstream_graph::Family;
 use millstream_onnx::Model;
 
-use crate::Error;
 use crate::backends::core_engine::{CoreEngine, SessionThreads};
+use crate::error::Error;
 
 const MISSING: Error = Error::MissingFeature { what: "running operators on cores", feature: "ort" };
 

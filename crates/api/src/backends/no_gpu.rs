@@ -7,7 +7,8 @@ use millstream_board::Accelerator;
 use millstream_onnx::Model;
 use millstream_predict::Profile;
 
-use crate::{Control, Error};
+use crate::control::Control;
+use crate::error::Error;
 
 /// Whether graphics devices can be used.
 pub(super) const IS_BUILT_IN: bool = false;

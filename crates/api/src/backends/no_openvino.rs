@@ -8,8 +8,8 @@ use millstream_board::Accelerator;
 use millstream_graph::Family;
 use millstream_onnx::Model;
 
-use crate::Error;
 use crate::backends::core_engine::{CoreEngine, Plain};
+use crate::error::Error;
 
 const MISSING: Error = Error::MissingFeature { what: "running operators with OpenVINO", feature: "openvino" };
 

@@ -9,8 +9,8 @@ use millstream_board::{Accelerator, AcceleratorKind};
 use millstream_graph::Family;
 use millstream_onnx::Model;
 
-use crate::Error;
 use crate::backends::core_engine::{CoreEngine, Plain};
+use crate::error::Error;
 
 /// What the names of its devices begin with.
 const PREFIX: &str = "OpenVINO ";

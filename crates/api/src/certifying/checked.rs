@@ -8,8 +8,12 @@ use millstream_cost::{CostTable, Nanoseconds};
 use millstream_schedule::ScheduleDocument;
 use millstream_sim::SteadyState;
 
+use crate::error::Error;
 use crate::error::InFile;
-use crate::{CostSource, Error, Machine, Scheduled, files};
+use crate::files;
+use crate::machine::Machine;
+use crate::measuring::CostSource;
+use crate::schedules::Scheduled;
 
 /// Checks the certificate in a file against a schedule, by costs that are known. Nothing is searched.
 ///

@@ -12,8 +12,11 @@ use millstream_pipeline::{
 };
 use millstream_schedule::ScheduleDocument;
 
+use crate::error::Error;
+use crate::network::Network;
 use crate::plans::timed_engines::with_timed_engines;
-use crate::{Error, Network, Plans, ProvenSearch, provenance};
+use crate::plans::{Plans, ProvenSearch};
+use crate::provenance;
 
 impl Plans {
     /// What is proven of a schedule that was made from these plans.

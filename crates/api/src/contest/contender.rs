@@ -13,9 +13,10 @@ use millstream_schedule::Schedule;
 use super::measurement::Measurement;
 use super::sessions::Sessions;
 use crate::backends::core_engine::Plain;
+use crate::error::Error;
 use crate::measuring::steady;
+use crate::network::Network;
 use crate::schedules::engine;
-use crate::{Error, Network};
 
 /// One way to run a network.
 pub(crate) struct Contender {

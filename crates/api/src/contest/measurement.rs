@@ -2,7 +2,7 @@
 
 use millstream_predict::Statistics;
 
-use crate::Error;
+use crate::error::Error;
 
 /// Frames of one turn.
 #[derive(Debug, Clone, Copy)]

@@ -14,9 +14,14 @@ use millstream_pipeline::Objective;
 use millstream_schedule::Schedule;
 use serde::Serialize;
 
+use crate::backends;
+use crate::control::{Control, Event};
+use crate::error::Error;
 use crate::learning::measured::Measured;
+use crate::machine::Machine;
 use crate::measuring::profiling::cached;
-use crate::{Aim, Control, Error, Event, Machine, Network, backends};
+use crate::network::Network;
+use crate::plans::Aim;
 use contender::{Contender, PinnedEngine};
 use measurement::Measurement;
 use turns::{Rounds, Turn, quantile};

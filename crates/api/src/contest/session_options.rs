@@ -11,8 +11,12 @@ use serde::Serialize;
 use super::TurnOptions;
 use super::contender::Contender;
 use super::turns::{Rounds, Turn, quantile};
+use crate::backends;
 use crate::backends::core_engine::SessionThreads;
-use crate::{Control, Error, Machine, Network, backends};
+use crate::control::Control;
+use crate::error::Error;
+use crate::machine::Machine;
+use crate::network::Network;
 
 /// The behaviour of a session's threads while they wait for work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]

@@ -9,7 +9,9 @@ use millstream_backend::{Backend, BackendError, Tensor, WholeNetwork};
 use millstream_board::Processor;
 
 use super::measurement::Measurement;
-use crate::{Error, Network, SetOnDrop, thread};
+use crate::error::Error;
+use crate::network::Network;
+use crate::threads::{SetOnDrop, thread};
 
 /// Whole-network sessions, each on a thread of its own that sleeps between turns.
 pub(super) struct Sessions {

@@ -10,7 +10,9 @@ use std::time::{Duration, Instant};
 use millstream_board::CoreId;
 use millstream_machine::{become_real_time, pin_current_thread};
 
-use crate::{Error, SlowCore, thread};
+use crate::contest::SlowCore;
+use crate::error::Error;
+use crate::threads::thread;
 
 /// A real-time pulse and the pause after it: short beside what operators take, so that work of any length is slower by
 /// the same factor.

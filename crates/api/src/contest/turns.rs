@@ -8,8 +8,10 @@ use millstream_machine::OthersWatch;
 
 use super::contender::Contender;
 use super::measurement::Measurement;
+use crate::control::Control;
+use crate::error::Error;
 use crate::measuring::disturbance::DISTURBED;
-use crate::{Control, Error, Network};
+use crate::network::Network;
 
 /// A contender works in one turn at least so many times as long as a frame takes in our slowest pipeline.
 const TURN_FRAMES: u32 = 8;

@@ -6,10 +6,14 @@ use millstream_pipeline::Objective;
 use millstream_predict::Profile;
 
 use crate::backends::Backends;
+use crate::control::{Control, Event};
+use crate::error::Error;
 use crate::learning::{Known, Refined, refine};
+use crate::machine::Machine;
 use crate::measuring::opening::fit_and_choose_threads;
 use crate::measuring::profiling::known_or_measured;
-use crate::{Aim, Control, Error, Event, Machine, Network, Plans};
+use crate::network::Network;
+use crate::plans::{Aim, Plans};
 
 /// What is known of a network on this machine, and what runs its operators.
 pub(crate) struct Measured<'a> {

@@ -14,8 +14,11 @@ use millstream_predict::Profile;
 use millstream_tune::{ModelGuided, Oracle, TuneError};
 
 use crate::control::Activity;
+use crate::control::{Control, Event};
+use crate::error::Error;
 use crate::measuring::disturbance::DISTURBED;
-use crate::{Aim, Control, Error, Event, Network, Plans};
+use crate::network::Network;
+use crate::plans::{Aim, Plans};
 use plan_model::{Candidate, PlanModel};
 use trial::PlanTrial;
 

@@ -7,10 +7,13 @@ use millstream_predict::{Profile, fit};
 use millstream_schedule::Schedule;
 use millstream_tune::{Proposal, Score, TimeModel, TuneError};
 
+use crate::control::Control;
+use crate::error::Error;
 use crate::learning::trial::PlanTrial;
 use crate::measuring::disturbance::contradiction;
+use crate::network::Network;
+use crate::plans::Plans;
 use crate::plans::search::SearchInputs;
-use crate::{Control, Error, Network, Plans};
 
 /// What a plan without teams may be predicted above one with teams, and still turn out to be better.
 const WORTH_A_TRIAL: f64 = 1.1;
@@ -165,7 +168,7 @@ mod tests {
     use millstream_test_support::{board, uniform_table};
 
     use super::*;
-    use crate::Aim;
+    use crate::plans::Aim;
     use crate::plans::lessons::Lessons;
 
     /// Two equal cores, on which every operator takes a microsecond.

@@ -16,9 +16,11 @@ use millstream_runtime::{Engine, EngineOptions, FrameResult, StepSpan};
 use millstream_schedule::{Schedule, StageId};
 use millstream_tune::Trial;
 
+use crate::control::Control;
+use crate::error::Error;
 use crate::measuring::{disturbance, steady};
+use crate::network::Network;
 use crate::schedules::engine;
-use crate::{Control, Error, Network};
 
 /// A trial streams frames for this long, not counting the time to fill the pipeline, unless there are enough of them
 /// before.

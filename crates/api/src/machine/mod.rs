@@ -9,9 +9,9 @@ use millstream_board::{Board, EngineName, EngineSet, Engines};
 use millstream_machine::usable_cores;
 use millstream_schedule::ScheduleDocument;
 
-use crate::Error;
 use crate::backends::EngineReport;
 use crate::backends::engines::reports;
+use crate::error::Error;
 use crate::error::InFile;
 use profile_cache::ProfileCache;
 

@@ -7,7 +7,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use millstream_board::Board;
 use millstream_predict::Profile;
 
-use crate::{Error, Network, files};
+use crate::error::Error;
+use crate::files;
+use crate::network::Network;
 
 /// Profiles in memory, and in a folder where the system has a place for it.
 #[derive(Debug, Clone)]

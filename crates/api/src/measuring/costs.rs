@@ -6,9 +6,12 @@ use millstream_board::Board;
 use millstream_cost::CostTable;
 use millstream_predict::{CostModels, Profile, fit};
 
+use crate::error::Error;
 use crate::error::InFile;
+use crate::files;
+use crate::machine::Machine;
 use crate::machine::built_in;
-use crate::{Error, Machine, Network, files};
+use crate::network::Network;
 
 /// Reads a profile from a file.
 ///

@@ -12,7 +12,11 @@ use std::time::Duration;
 use millstream_predict::Profile;
 
 use crate::backends::Backends;
-use crate::{Control, Error, Machine, Network, provenance};
+use crate::control::Control;
+use crate::error::Error;
+use crate::machine::Machine;
+use crate::network::Network;
+use crate::provenance;
 use profiling::{add_network, cached, known_or_measured};
 use sweeping::add_sweep;
 

@@ -7,8 +7,11 @@ use millstream_cost::CostTable;
 use millstream_predict::{Profile, fit};
 
 use crate::backends::Backends;
+use crate::control::Control;
+use crate::error::Error;
+use crate::machine::Machine;
 use crate::measuring::profiling::{PROFILE_BUDGET, cached, known_or_measured};
-use crate::{Control, Error, Machine, Network};
+use crate::network::Network;
 
 /// What runs a network in one way, which is prepared faster the next time; and its costs, if it was measured on the
 /// machine.

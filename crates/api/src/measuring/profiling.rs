@@ -11,8 +11,12 @@ use millstream_profile::{
 };
 
 use crate::backends::Backends;
+use crate::control::{Control, Event};
+use crate::error::Error;
+use crate::machine::Machine;
 use crate::measuring::disturbance::{DISTURBED, is_quieter_now, others_during};
-use crate::{Control, Error, Event, Machine, Network, provenance};
+use crate::network::Network;
+use crate::provenance;
 
 /// Time for a profile of a network that is needed on the way.
 pub const PROFILE_BUDGET: Duration = Duration::from_secs(20);

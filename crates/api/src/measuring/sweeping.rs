@@ -12,7 +12,9 @@ use millstream_predict::{NetworkProfile, Profile};
 use millstream_profile::{OperatorSettings, Workload, measure_operators, measure_power, measure_transfers};
 use millstream_zoo::Sweep;
 
-use crate::{Control, Error, backends};
+use crate::backends;
+use crate::control::Control;
+use crate::error::Error;
 
 /// Time for one network of the sweep on all processors; preparing it comes on top.
 const NETWORK_BUDGET: Duration = Duration::from_secs(4);

@@ -3,7 +3,8 @@
 use millstream_onnx::{OnnxError, ReadOptions};
 use millstream_zoo::ZooError;
 
-use crate::{Error, Network};
+use crate::error::Error;
+use crate::network::Network;
 
 impl Network {
     /// How each of several networks is read where all were given the same sizes: a dimension, or a batch, is for those

@@ -14,8 +14,8 @@ use millstream_onnx::{Model, ReadOptions};
 use millstream_partition::Chain;
 use millstream_schedule::ModelReference;
 
-use crate::Error;
 use crate::backends::first_core::first_core;
+use crate::error::Error;
 use crate::error::InFile;
 
 pub use inputs::Inputs;

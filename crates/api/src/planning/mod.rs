@@ -8,10 +8,16 @@ use millstream_cost::Clocks;
 use millstream_pipeline::{ClockedPlan, Plan};
 use millstream_schedule::ScheduleDocument;
 
+use crate::control::Control;
+use crate::error::Error;
 use crate::error::InFile;
 use crate::learning::measured::Measured;
+use crate::machine::Machine;
+use crate::measuring::CostSource;
 use crate::measuring::profiling::{PROFILE_BUDGET, cached};
-use crate::{Aim, Control, CostSource, Error, Machine, Network, Plans, Scheduled, choose_clocks};
+use crate::network::Network;
+use crate::plans::{Aim, Plans, choose_clocks};
+use crate::schedules::Scheduled;
 
 pub use sharing::{NetworkShare, Shared, plan_shared};
 

@@ -8,9 +8,11 @@ use millstream_machine::{clock_limit, clock_limit_file};
 use millstream_pipeline::{ClockedPlan, PipelineError, Plan, Problem, ProblemInputs, choose, clocked_front};
 use millstream_sim::SteadyState;
 
+use crate::error::Error;
+use crate::network::Network;
+use crate::plans::Aim;
 use crate::plans::search::ENERGY_TOLERANCE;
 use crate::plans::shared_memory::SharedMemory;
-use crate::{Aim, Error, Network};
 
 /// Operating points of a cluster that are looked at: these many, spread over all that it has.
 const MOST_POINTS: usize = 6;

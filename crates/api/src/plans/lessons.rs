@@ -146,8 +146,10 @@ pub(crate) mod tests {
     use millstream_test_support::{board, connect, table};
 
     use super::*;
+    use crate::control::Control;
+    use crate::network::Network;
     use crate::plans::search::SearchInputs;
-    use crate::{Aim, Control, Network, Plans};
+    use crate::plans::{Aim, Plans};
 
     /// What plans are searched for.
     pub(crate) struct Instance {

@@ -13,9 +13,10 @@ use millstream_pipeline::{Nanojoules, Objective, PeriodBound, Plan, Problem, Tea
 use millstream_schedule::{Prediction, Schedule, ScheduleDocument, SearchedBound, SearchedSpace};
 use millstream_sim::SteadyState;
 
+use crate::error::Error;
+use crate::network::Network;
 use crate::plans::shared_memory::{SharedMemory, simulated};
 use crate::schedules::document;
-use crate::{Error, Network};
 use lessons::Lessons;
 
 pub use aim::Aim;

@@ -8,12 +8,14 @@ use millstream_pipeline::{
 };
 use millstream_sim::SteadyState;
 
+use crate::control::Control;
+use crate::error::Error;
+use crate::network::Network;
 use crate::plans::aim::Aim;
 use crate::plans::lessons::{Lessons, TeamLessons};
 use crate::plans::shared_memory::{SharedMemory, simulated};
 use crate::plans::timed_engines::with_timed_engines;
 use crate::plans::{Plans, ProvenSearch};
-use crate::{Control, Error, Network};
 
 /// How much more energy than necessary a plan may cost, as a part of that.
 pub(crate) const ENERGY_TOLERANCE: f64 = 0.01;

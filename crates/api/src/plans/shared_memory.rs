@@ -6,7 +6,9 @@ use millstream_pipeline::{Constraints, Nanojoules, Objective, Plan, Problem, cho
 use millstream_schedule::Schedule;
 use millstream_sim::SteadyState;
 
-use crate::{Aim, Error, Network};
+use crate::error::Error;
+use crate::network::Network;
+use crate::plans::Aim;
 
 /// Parts of the bandwidth that each processor is thought to get, one after the other: what is best for many that want
 /// much at once is not what is best for few.

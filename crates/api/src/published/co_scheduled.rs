@@ -7,7 +7,8 @@ use millstream_schedule::{Assignment, Replica, Schedule, Stage};
 
 use super::found_plan::SearchWork;
 use super::instance::{Found, Instance};
-use crate::{Error, PublishedAlgorithm};
+use crate::error::Error;
+use crate::published_algorithm::PublishedAlgorithm;
 
 /// The pair of a CPU and an accelerator with the shortest period; the paper's boards have one of each.
 pub(super) fn divide(instance: &Instance<'_>) -> Result<Found, Error> {

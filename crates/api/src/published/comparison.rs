@@ -10,9 +10,15 @@ use millstream_schedule::{Objective, Prediction};
 use super::found_plan::SearchWork;
 use super::instance::Instance;
 use super::plan::{costs, planned};
+use crate::control::{Control, Event};
+use crate::error::Error;
+use crate::machine::Machine;
+use crate::network::Network;
 use crate::planning::chosen;
+use crate::planning::{PlanOn, Planned};
+use crate::plans::{Aim, Plans};
 use crate::published::found_plan::PublishedPlan;
-use crate::{Aim, Control, Error, Event, Machine, Network, PlanOn, Planned, Plans, PublishedAlgorithm};
+use crate::published_algorithm::PublishedAlgorithm;
 
 /// Schedules of a network on a board by our own search and all published algorithms, by the same costs.
 pub struct PublishedComparison {

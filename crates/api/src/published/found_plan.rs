@@ -5,7 +5,7 @@ use std::fmt;
 use millstream_cost::{CostTable, Nanoseconds};
 use millstream_schedule::{Schedule, ScheduleDocument};
 
-use crate::PublishedAlgorithm;
+use crate::published_algorithm::PublishedAlgorithm;
 
 /// The schedule that a published algorithm made for a network on a board.
 #[derive(Debug, Clone)]

@@ -11,9 +11,13 @@ use millstream_sim::SteadyState;
 
 use super::found_plan::SearchWork;
 use super::processors::processors;
+use crate::control::Control;
+use crate::error::Error;
+use crate::network::Network;
 use crate::plans::timed_engines::with_timed_engines;
+use crate::published::PublishedPlan;
+use crate::published_algorithm::PublishedAlgorithm;
 use crate::schedules::document;
-use crate::{Control, Error, Network, PublishedAlgorithm, PublishedPlan};
 
 /// A network on a board with its costs, and the processors to share out to.
 pub(super) struct Instance<'a> {

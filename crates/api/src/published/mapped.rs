@@ -8,7 +8,8 @@ use millstream_schedule::{Assignment, Replica, Schedule, Stage};
 use super::found_plan::SearchWork;
 use super::instance::{Found, Instance};
 use super::processors::names;
-use crate::{Error, PublishedAlgorithm};
+use crate::error::Error;
+use crate::published_algorithm::PublishedAlgorithm;
 
 /// The whole network by a list scheduler, or layer by layer.
 pub(super) fn whole(

@@ -9,7 +9,8 @@ use millstream_pipeline::{
 use super::found_plan::SearchWork;
 use super::instance::{Found, Instance};
 use super::processors::names;
-use crate::{Error, PublishedAlgorithm};
+use crate::error::Error;
+use crate::published_algorithm::PublishedAlgorithm;
 
 /// Ways to deal more processors out to stages are too many.
 const MOST_PROCESSORS: usize = 5;

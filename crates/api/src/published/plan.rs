@@ -5,9 +5,16 @@ use millstream_mapping::{Cpop, Heft, LayerSwitched};
 
 use super::instance::Instance;
 use super::{co_scheduled, mapped, pipelines, programs};
+use crate::control::Control;
+use crate::error::Error;
+use crate::machine::Machine;
 use crate::measuring::opening::measured_costs;
+use crate::network::Network;
+use crate::planning::PlanOn;
+use crate::plans::Aim;
 use crate::published::found_plan::PublishedPlan;
-use crate::{Aim, Constraints, Control, Error, Machine, Network, PlanOn, PublishedAlgorithm};
+use crate::published_algorithm::PublishedAlgorithm;
+use millstream_pipeline::Constraints;
 
 /// The schedule that a published algorithm makes for a network on a board, predicted by the costs and not tried out.
 ///

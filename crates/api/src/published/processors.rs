@@ -2,7 +2,7 @@
 
 use millstream_board::{Board, Processor};
 
-use crate::Error;
+use crate::error::Error;
 use crate::tuning::parse_places;
 
 /// The processors that a text such as `B4-s2-G1` names; without one, every cluster with all its cores and every

@@ -8,7 +8,9 @@ use millstream_partition::{Subgraph, reachability, subgraphs};
 use super::found_plan::SearchWork;
 use super::instance::{Found, Instance};
 use super::mapped::{refused, stage};
-use crate::{Control, Error, PublishedAlgorithm};
+use crate::control::Control;
+use crate::error::Error;
+use crate::published_algorithm::PublishedAlgorithm;
 
 /// Time that the solver may take for the fine programs of a network together, about, and for each of them at least.
 const PROGRAM_TIME: Duration = Duration::from_secs(30);

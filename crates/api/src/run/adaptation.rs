@@ -7,7 +7,10 @@ use millstream_runtime::{Engine, Goal, Observation, Planner, TuningEvent, Tuning
 use millstream_schedule::Schedule;
 use millstream_tune::{BoardModel, ModelGuided, TimeModel, Trial};
 
-use crate::{Control, Error, Event, Network, Scheduled};
+use crate::control::{Control, Event};
+use crate::error::Error;
+use crate::network::Network;
+use crate::schedules::Scheduled;
 
 /// What an observation says to the searches.
 pub(crate) fn trial_of(seen: &Observation, spent: Nanoseconds) -> Trial {

@@ -6,9 +6,11 @@ use std::time::{Duration, Instant};
 
 use millstream_runtime::{Engine, RuntimeError};
 
+use crate::control::Control;
+use crate::error::Error;
 use crate::run::reference::Reference;
 use crate::run::sink::ObservedSink;
-use crate::{Control, Error, SetOnDrop, thread};
+use crate::threads::{SetOnDrop, thread};
 
 /// How often somebody who waits for room, or for a result that is not there yet, looks again.
 const LOOK: Duration = Duration::from_micros(200);

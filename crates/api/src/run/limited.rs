@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use millstream_backend::{BackendError, Tensor, WholeNetwork};
 
-use crate::thread;
+use crate::threads::thread;
 
 /// Between two attempts to end a frame.
 const AGAIN: Duration = Duration::from_millis(10);

@@ -6,11 +6,17 @@ use std::path::{Path, PathBuf};
 use millstream_onnx::ReadOptions;
 use millstream_schedule::{ScheduleDocument, ScheduleSetDocument, SizesDocument};
 
+use crate::control::{Control, Event};
+use crate::error::Error;
 use crate::error::InFile;
+use crate::files;
+use crate::machine::Machine;
+use crate::network::{Inputs, Network};
 use crate::planning::{PlanOn, plan};
+use crate::plans::Aim;
+use crate::schedules::Scheduled;
 use crate::schedules::sizes::{are_of, schedules_for, sizes_text};
 use crate::schedules::{names_its_networks, open, schedules_of};
-use crate::{Aim, Control, Error, Event, Inputs, Machine, Network, Scheduled, files};
 
 /// The source of what runs: a schedule file or a network.
 #[derive(Debug, Clone)]

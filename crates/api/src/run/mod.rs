@@ -35,7 +35,11 @@ pub use taken::Taken;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::{Control, Error, Machine, Scheduled, SetOnDrop, thread};
+use crate::control::Control;
+use crate::error::Error;
+use crate::machine::Machine;
+use crate::schedules::Scheduled;
+use crate::threads::{SetOnDrop, thread};
 use runner::Runner;
 
 /// Rounds that a network may be ahead of the others that take turns with it, and how often it looks whether it is.

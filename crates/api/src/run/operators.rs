@@ -8,7 +8,7 @@ use millstream_graph::{Graph, OperatorId, ValueId};
 use millstream_predict::Statistics;
 use millstream_schedule::{Schedule, StageId};
 
-use crate::Error;
+use crate::error::Error;
 use crate::run::report::OperatorReport;
 
 /// Time for one processor of a stage.

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::Error;
+use crate::error::Error;
 use crate::run::camera::Camera;
 
 /// Options of a run: its frames, and the use of their results.

@@ -2,7 +2,7 @@
 
 use millstream_schedule::{Schedule, ScheduleDocument};
 
-use crate::Error;
+use crate::error::Error;
 use crate::run::report::NetworkRun;
 
 /// Frames that are streamed by default.

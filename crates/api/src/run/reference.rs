@@ -10,8 +10,9 @@ use millstream_onnx::Model;
 
 use crate::backends::first_core::first_core;
 use crate::backends::unoptimised;
+use crate::error::Error;
+use crate::network::Network;
 use crate::run::limited::run_within;
-use crate::{Error, Network};
 
 /// Some frames, and the network's outputs for them, made on one core without any schedule.
 pub(crate) struct Reference {

@@ -13,7 +13,11 @@ use millstream_pipeline::ThroughputBound;
 use millstream_runtime::{Engine, EngineOptions, TuningEvent};
 use millstream_schedule::{Prediction, Schedule, ScheduleDocument};
 
+use crate::control::Control;
+use crate::error::Error;
+use crate::machine::Machine;
 use crate::measuring::opening::open_to_run;
+use crate::network::Network;
 use crate::plans::clocks;
 use crate::run::adaptation::adapt;
 use crate::run::frame_deadline::FrameDeadline;
@@ -24,8 +28,9 @@ use crate::run::statistics::FrameStatistics;
 use crate::run::surroundings::{Disturbance, Surroundings};
 use crate::run::taken::Taken;
 use crate::run::{RunLength, RunOptions, WarmUp, camera, operators, summary};
+use crate::schedules::Scheduled;
 use crate::schedules::{document, engine};
-use crate::{Control, Error, Machine, Network, Scheduled, SetOnDrop, thread};
+use crate::threads::{SetOnDrop, thread};
 
 /// How much slower than a stage's processors the first core may be, for the time limit of frames.
 const CORE_SLOWER: u32 = 10;
@@ -318,7 +323,7 @@ mod tests {
     use millstream_schedule::{Replica, Stage, StageId};
 
     use super::*;
-    use crate::Aim;
+    use crate::plans::Aim;
 
     /// What a run shows where some frames fail, as after the loss of a device.
     #[test]

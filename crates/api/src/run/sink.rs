@@ -8,7 +8,7 @@ use millstream_backend::Tensor;
 use millstream_frames::{Golden, Mismatch, Tolerance, write_results};
 use millstream_runtime::FrameResult;
 
-use crate::Error;
+use crate::error::Error;
 use crate::run::frame_log::in_one_line;
 use crate::run::reference::{Reference, describe};
 use crate::run::statistics::FrameStatistics;

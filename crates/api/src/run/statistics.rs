@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use hdrhistogram::Histogram;
 
-use crate::Error;
+use crate::error::Error;
 use crate::measuring::steady::Ends;
 use crate::run::LatencySummary;
 use crate::run::frame_deadline::FrameDeadline;

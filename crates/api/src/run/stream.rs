@@ -9,14 +9,18 @@ use millstream_backend::Tensor;
 use millstream_cost::CostTable;
 use millstream_runtime::{Engine, EngineOptions, FrameResult, Received, StageMetrics, TuningEvent};
 
+use crate::control::Control;
+use crate::error::Error;
+use crate::machine::Machine;
 use crate::measuring::opening::open_to_run;
 use crate::plans::clocks;
 use crate::run::adaptation::adapt;
 use crate::run::report::{LatencySummary, StageReport};
 use crate::run::statistics::Latencies;
 use crate::run::summary::stages;
+use crate::schedules::Scheduled;
 use crate::schedules::engine;
-use crate::{Control, Error, Machine, Scheduled, SetOnDrop, thread};
+use crate::threads::{SetOnDrop, thread};
 
 /// A schedule that frames flow through. Results come in the order of the frames, whatever overtakes what inside.
 ///

@@ -5,11 +5,11 @@ use std::time::Duration;
 use millstream_runtime::{StageMetrics, TuningEvent, TuningEventKind};
 use millstream_schedule::{Achieved, Schedule, ScheduleDocument};
 
-use crate::Scheduled;
 use crate::run::report::{AdaptationReport, ExpectedReport, NetworkRun, StageReport};
 use crate::run::sink::Sink;
 use crate::run::surroundings::Disturbance;
 use crate::run::{Camera, RunOptions};
+use crate::schedules::Scheduled;
 
 /// What was seen of a network.
 pub(super) struct Seen<'a> {

@@ -7,7 +7,8 @@ use millstream_schedule::{
     BoardReference, Prediction, SCHEDULE_FORMAT, SCHEDULE_VERSION, Schedule, ScheduleDocument, StatedConstraints,
 };
 
-use crate::{Network, provenance};
+use crate::network::Network;
+use crate::provenance;
 
 /// The file of a schedule that `algorithm` found.
 pub fn document(

@@ -8,7 +8,8 @@ use millstream_runtime::{Engine, EngineOptions};
 use millstream_schedule::{Replica, Schedule, Stage};
 
 use crate::backends::first_core::with_able_engine;
-use crate::{Error, Network};
+use crate::error::Error;
+use crate::network::Network;
 
 /// Starts an engine whose processors take over from each other, as all schedules are tried and run.
 pub(crate) fn new(

@@ -14,8 +14,11 @@ use millstream_schedule::{
     check_memory_together,
 };
 
+use crate::error::Error;
 use crate::error::InFile;
-use crate::{Error, Machine, Network, files};
+use crate::files;
+use crate::machine::Machine;
+use crate::network::Network;
 
 pub use document::document;
 

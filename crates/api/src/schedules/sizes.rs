@@ -6,8 +6,10 @@ use millstream_board::Board;
 use millstream_frames::{Frame, FrameSet, FramesError, InputFile, Labels};
 use millstream_schedule::{ModelReference, ScheduleDocument, SizesDocument};
 
+use crate::error::Error;
 use crate::error::InFile;
-use crate::{Error, Inputs, Network, Scheduled};
+use crate::network::{Inputs, Network};
+use crate::schedules::Scheduled;
 
 /// The schedules of a file for several sizes, as far as they are for the given ones, each with the frames of its size.
 /// Without frames of the user's, every network makes up its own.

@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 use millstream_backend::Tensor;
 use millstream_runtime::{FrameResult, Received};
 
-use crate::{Error, Stream};
+use crate::error::Error;
+use crate::run::Stream;
 
 /// A caller of a [`Session`](crate::Session) that has submitted frames and gets their results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

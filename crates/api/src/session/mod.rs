@@ -13,7 +13,10 @@ use millstream_backend::Tensor;
 use millstream_graph::Value;
 use millstream_runtime::{EngineOptions, FrameError, FrameResult};
 
-use crate::{Error, Machine, Scheduled, Stream};
+use crate::error::Error;
+use crate::machine::Machine;
+use crate::run::Stream;
+use crate::schedules::Scheduled;
 
 use delivery::Delivery;
 pub use delivery::{Owner, Submitted};

@@ -3,7 +3,9 @@
 use serde::Serialize;
 
 use super::delivery::Delivery;
-use crate::{Error, LatencySummary, Scheduled, StageReport};
+use crate::error::Error;
+use crate::run::{LatencySummary, StageReport};
+use crate::schedules::Scheduled;
 
 /// Measurements of a [`Session`](crate::Session) so far.
 #[derive(Debug, Clone, PartialEq, Serialize)]

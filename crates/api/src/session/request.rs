@@ -7,7 +7,14 @@ use std::time::Duration;
 use millstream_pipeline::{Constraints, Objective};
 use millstream_schedule::ScheduleDocument;
 
-use crate::{Aim, Control, CostSource, Error, Machine, Network, PROFILE_BUDGET, PlanOn, Scheduled, plan};
+use crate::control::Control;
+use crate::error::Error;
+use crate::machine::Machine;
+use crate::measuring::{CostSource, PROFILE_BUDGET};
+use crate::network::Network;
+use crate::planning::{PlanOn, plan};
+use crate::plans::Aim;
+use crate::schedules::Scheduled;
 
 /// A request for a schedule: its aim and the source of its costs, all of them optional.
 #[derive(Debug, Clone, Default)]

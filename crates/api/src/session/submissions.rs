@@ -6,7 +6,8 @@ use std::time::Duration;
 use millstream_backend::Tensor;
 use millstream_runtime::FrameResult;
 
-use crate::{Error, Owner, Session};
+use crate::error::Error;
+use crate::session::{Owner, Session};
 
 /// Frames of one owner that are submitted one by one until their end is announced: the receiver of their results can
 /// wait for a frame that another thread is still to submit.

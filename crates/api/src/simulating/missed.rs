@@ -4,7 +4,7 @@ use millstream_cost::CostTable;
 use millstream_schedule::{Achieved, Constrained, MissedConstraint};
 use millstream_sim::Simulation;
 
-use crate::Scheduled;
+use crate::schedules::Scheduled;
 use crate::simulating::options::SimulateOptions;
 
 impl Scheduled {

@@ -13,8 +13,12 @@ use millstream_sim::{
     simulate_streams_until,
 };
 
+use crate::control::Control;
+use crate::error::Error;
 use crate::error::InFile;
-use crate::{Control, Error, Machine, Scheduled, files};
+use crate::files;
+use crate::machine::Machine;
+use crate::schedules::Scheduled;
 
 pub use options::{MemoryCompetition, SimulateOptions};
 

@@ -4,7 +4,8 @@ use std::path::Path;
 
 use millstream_sim::Disturbance;
 
-use crate::{CostSource, Error};
+use crate::error::Error;
+use crate::measuring::CostSource;
 
 /// Options of a simulation.
 #[derive(Debug, Clone)]

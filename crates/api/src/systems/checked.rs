@@ -3,9 +3,11 @@
 use millstream_backend::Tensor;
 use millstream_graph::ValueId;
 
+use crate::error::Error;
+use crate::machine::Machine;
 use crate::measuring::opening::open_to_run;
+use crate::network::Network;
 use crate::run::reference::Reference;
-use crate::{Error, Machine, Network};
 
 /// Frames of a network, which take turns, with the results of sequential inference on this computer to compare with.
 pub struct CheckedFrames {

@@ -5,9 +5,12 @@ use std::path::{Path, PathBuf};
 use millstream_board::{Board, BoardSource, HostDocument, ProcessorClass, System, SystemDocument};
 use millstream_cost::{CostTable, DerivedClass, HostCrossing};
 
+use crate::error::Error;
 use crate::error::InFile;
+use crate::machine::Machine;
 use crate::machine::built_in;
-use crate::{CostSource, Error, Machine, Network};
+use crate::measuring::CostSource;
+use crate::network::Network;
 
 /// A system of several boards, and where the costs of each come from.
 ///

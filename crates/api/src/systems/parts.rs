@@ -7,7 +7,11 @@ use millstream_graph::{Graph, OperatorId, ValueId};
 use millstream_onnx::{ReadOptions, WeightStorage};
 use millstream_schedule::{Prediction, Schedule, ScheduleDocument, ScheduleError, Stage, StageId};
 
-use crate::{Error, Hosts, Machine, Network, Scheduled, document};
+use crate::error::Error;
+use crate::machine::Machine;
+use crate::network::Network;
+use crate::schedules::{Scheduled, document};
+use crate::systems::Hosts;
 
 /// Stages that follow each other on one host: what happens to a frame from when it comes there until it leaves.
 #[derive(Debug, Clone)]

@@ -9,10 +9,13 @@ use millstream_schedule::{Crossing, Evaluation, Prediction, Schedule, ScheduleDo
 use millstream_sim::SteadyState;
 
 use crate::certifying::written;
+use crate::error::Error;
+use crate::network::Network;
+use crate::plans::Aim;
 use crate::plans::replica_seconds;
 use crate::plans::shared_memory::simulated;
 use crate::schedules::document;
-use crate::{Aim, Error, Hosts, Network};
+use crate::systems::Hosts;
 
 /// A network on a system.
 pub struct SystemPlan {

@@ -19,10 +19,15 @@ use millstream_tune::{
     SimulatedAnnealing, Start, Trial, Tuner,
 };
 
+use crate::contest::SlowCore;
+use crate::control::Control;
+use crate::error::Error;
+use crate::machine::Machine;
+use crate::measuring::CostSource;
 use crate::measuring::opening::measured_costs;
+use crate::network::Network;
 use crate::run::reference::Reference;
 use crate::schedules::{document, engine};
-use crate::{Control, CostSource, Error, Machine, Network, SlowCore};
 use live::LiveOracle;
 use places::{PlacedOracle, Places};
 use recorded::Recorded;

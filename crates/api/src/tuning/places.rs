@@ -5,7 +5,8 @@ use millstream_partition::Chain;
 use millstream_schedule::{Replica, Schedule, Stage};
 use millstream_tune::{Configuration, Oracle, PlaceKind, Space, Trial, TuneError};
 
-use crate::{Error, Network};
+use crate::error::Error;
+use crate::network::Network;
 
 /// A space whose places are processors.
 pub(crate) struct Places {

@@ -10,7 +10,7 @@ use millstream_schedule::{Schedule, StageId};
 use millstream_sim::{SimulationSettings, simulate};
 use millstream_tune::{Oracle, Trial, TuneError, with_slowdowns};
 
-use crate::SlowCore;
+use crate::contest::SlowCore;
 use crate::tuning::recorded::failed;
 
 /// Frames of a trial.

@@ -4,8 +4,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use millstream_runtime::Engine;
 
+use crate::control::Control;
+use crate::error::Error;
 use crate::run::reference::Reference;
-use crate::{Control, Error, SetOnDrop, thread};
+use crate::threads::{SetOnDrop, thread};
 
 /// Streams frames through the engine while `work` goes on, and checks every result.
 pub(super) fn while_frames_flow<T: Send, Work>(

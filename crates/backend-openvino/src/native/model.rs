@@ -14,7 +14,7 @@ use openvino_sys::{
 
 use super::tensor::take_shape;
 use super::{Result, check, handle};
-use crate::OpenVino;
+use crate::library::OpenVino;
 use crate::settings::Properties;
 
 handle!(

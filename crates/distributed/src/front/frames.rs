@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use crate::FrameFailure;
+use crate::error::FrameFailure;
 use crate::message::FrameValue;
 
 /// What became of a frame.

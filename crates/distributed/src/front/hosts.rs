@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use crate::error::DistributedError;
 use crate::message::{Identity, Tell};
-use crate::{DistributedError, PlanId, Route};
+use crate::route::{PlanId, Route};
 
 /// A host as the front sees it.
 #[derive(Debug)]

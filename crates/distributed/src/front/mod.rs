@@ -7,9 +7,11 @@ mod phases;
 
 use std::time::Duration;
 
+use crate::error::{DistributedError, FrameFailure};
 use crate::front::phase::Phase;
 use crate::message::{Ask, FrameTag, FrameValue, Identity, Message, MessageKind, StageFigures};
-use crate::{DistributedError, FrameFailure, FrontOptions, HostId, PlanId, Route};
+use crate::options::FrontOptions;
+use crate::route::{HostId, PlanId, Route};
 use frames::{Frames, Outcome};
 use hosts::{Heard, HostView, on_route};
 

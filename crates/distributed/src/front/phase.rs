@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use crate::{DistributedError, PlanId};
+use crate::error::DistributedError;
+use crate::route::PlanId;
 
 /// What the front is about.
 #[derive(Debug)]

@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use super::{Front, FrontEvent, HostView, on_route};
+use crate::error::{DistributedError, FrameFailure};
 use crate::front::phase::Phase;
 use crate::message::{Message, MessageKind};
-use crate::{DistributedError, FrameFailure, HostId, PlanId};
+use crate::route::{HostId, PlanId};
 
 impl Front {
     /// Notices hosts that have fallen silent.

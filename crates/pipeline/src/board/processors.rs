@@ -3,12 +3,12 @@
 use millstream_board::{Board, ProcessorClass};
 use millstream_cost::{ClassId, CostTable};
 
-use crate::PipelineError;
 use crate::board::cluster_id::ClusterId;
 use crate::board::cores::CoreCounts;
 use crate::board::senders::{ClusterClass, SenderKinds};
 use crate::board::stage_power::ClassPower;
 use crate::board::units::Units;
+use crate::error::PipelineError;
 
 /// The clusters and accelerators of a board, and the processor classes that a single processor of a stage may have.
 #[derive(Debug, Clone)]

@@ -3,11 +3,15 @@
 use millstream_cost::Clocks;
 
 use crate::energy::energy_search::EnergySearch;
+use crate::error::PipelineError;
+use crate::front::pareto_front::pareto_front;
 use crate::inputs::ProblemInputs;
 use crate::lazy_evaluation::{is_about_as_little, is_about_as_short};
 use crate::memory::fitting::PlansWithinMemory;
+use crate::plan::Plan;
+use crate::plan::constraints::Constraints;
 use crate::plan::undominated::keep_undominated_with_energy;
-use crate::{Constraints, PipelineError, Plan, Problem, pareto_front};
+use crate::problem::Problem;
 
 /// Plans among which there is, for every plan that keeps to the constraints, one that is at most `tolerance` worse than
 /// it, relatively, in each of period, latency and energy of a frame, from the lowest energy on. With a tolerance of 0,

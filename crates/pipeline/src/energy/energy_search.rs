@@ -7,11 +7,13 @@ use crate::board::cores::Cores;
 use crate::board::senders::Senders;
 use crate::board::stage_power::StagePower;
 use crate::options::stage_options::StageOptions;
+use crate::plan::Plan;
+use crate::plan::constraints::Constraints;
 use crate::plan::nanojoules::Nanojoules;
+use crate::problem::Problem;
 use crate::ways::multisets::MultisetId;
 use crate::ways::stage_option::StageOption;
 use crate::ways::way::StageWays;
-use crate::{Constraints, Plan, Problem};
 
 /// Pipelines of so many first blocks, by the senders to the next stage and the cores they use.
 #[derive(Clone, Copy)]

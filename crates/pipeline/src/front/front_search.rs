@@ -11,9 +11,10 @@ use crate::front::latency_remainders::LatencyRemainders;
 use crate::front::stages_within::{StageWithin, StagesWithin};
 use crate::options::stage_options::StageOptions;
 use crate::options::useful_ways::UsefulWays;
+use crate::plan::Plan;
+use crate::problem::Problem;
 use crate::ways::prefixes::{PrefixId, PrefixTable, Prefixes};
 use crate::ways::way::StageWays;
-use crate::{Plan, Problem};
 
 /// A search first goes through pipelines whose latency is above the least that there may be by at most this part of it.
 const FIRST_SLACK: f64 = 0.001;

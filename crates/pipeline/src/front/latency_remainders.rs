@@ -2,9 +2,9 @@
 
 use millstream_partition::BlockId;
 
-use crate::Problem;
 use crate::board::cores::Cores;
 use crate::front::stages_within::StagesWithin;
+use crate::problem::Problem;
 use crate::ways::prefixes::{PrefixId, PrefixTable, Prefixes};
 
 /// For each prefix and number of cores, the least latency that the blocks from there on take on so many cores or fewer

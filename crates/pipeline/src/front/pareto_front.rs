@@ -1,12 +1,14 @@
 //! The front of period and latency: every plan that no other beats in one of them without losing in the other.
 
+use crate::error::PipelineError;
 use crate::front::front_search::FrontSearch;
 use crate::lazy_evaluation::is_about_as_short;
 use crate::memory::fitting::PlansWithinMemory;
 use crate::options::stage_options::StageOptions;
 use crate::options::useful_ways::UsefulWays;
 use crate::period::period_search::ShortestStages;
-use crate::{PipelineError, Plan, Problem};
+use crate::plan::Plan;
+use crate::problem::Problem;
 
 /// All plans that no other plan beats in period without losing in latency, from the lowest latency to the shortest
 /// period. Exact for stages on single processors and their replicas; teams are evaluated where they may be better by

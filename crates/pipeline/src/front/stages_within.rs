@@ -3,12 +3,12 @@
 use millstream_cost::Nanoseconds;
 use millstream_partition::{BlockId, BlockRange};
 
-use crate::Problem;
 use crate::board::cores::Cores;
 use crate::board::senders::Senders;
 use crate::front::latency_period::LatencyPeriod;
 use crate::options::stage_options::StageOptions;
 use crate::options::ways_by_cores::FewerCores;
+use crate::problem::Problem;
 use crate::ways::prefixes::PrefixId;
 use crate::ways::stage_option::StageOption;
 

@@ -14,12 +14,12 @@ use super::place::HostPlace;
 use super::states::{LastStage, Origin, State, StateTable, States};
 use super::variant_table::{EntryKind, ExitKind, VariantTable};
 use super::{HostDivision, SystemProblem};
-use crate::Plan;
 use crate::board::cores::Cores;
 use crate::board::senders::Senders;
 use crate::front::latency_period::LatencyPeriod;
 use crate::options::options_within::{OptionWithin, OptionsWithin};
 use crate::options::stage_options::StageOptions;
+use crate::plan::Plan;
 use crate::ways::way::WayId;
 
 /// A stage of a pipeline over several hosts.

@@ -19,7 +19,7 @@ use millstream_graph::{Graph, OperatorId};
 use millstream_partition::{BlockId, Chain};
 use millstream_schedule::crossing_bytes;
 
-use crate::PipelineError;
+use crate::error::PipelineError;
 use crate::problem::link_evaluator::LinkEvaluator;
 use host_links::Links;
 use variants::{HostProblem, NetworkCosts};

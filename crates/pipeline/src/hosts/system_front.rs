@@ -4,8 +4,9 @@ use super::SystemProblem;
 use super::host_division::HostDivision;
 use super::host_search::HostSearch;
 use super::place::HostPlace;
+use crate::error::PipelineError;
+use crate::plan::Plan;
 use crate::plan::undominated::keep_undominated;
-use crate::{PipelineError, Plan};
 
 /// What a search for plans over several hosts found: its plans, and whether they are the whole front.
 #[derive(Debug, Clone, PartialEq, Eq)]

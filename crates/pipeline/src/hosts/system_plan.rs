@@ -9,7 +9,8 @@ use millstream_schedule::{Schedule, shared_period};
 use super::SystemProblem;
 use super::host_search::HostStage;
 use super::place::HostPlace;
-use crate::{PipelineError, Plan, PlannedStage};
+use crate::error::PipelineError;
+use crate::plan::{Plan, PlannedStage};
 
 impl SystemProblem {
     /// The plan of these stages; `None` if one of them can't run.

@@ -8,9 +8,10 @@ use millstream_partition::Chain;
 use super::host_links::{HostLinkTimes, Links, Rate};
 use super::place::HostPlace;
 use super::variant_table::{EntryKind, ExitKind, VariantTable};
+use crate::error::PipelineError;
 use crate::inputs::ProblemInputs;
+use crate::problem::Problem;
 use crate::times::crossing_times::CrossingTimes;
-use crate::{PipelineError, Problem};
 
 /// A network, its chain of blocks, and its costs on all hosts of a system.
 #[derive(Clone, Copy)]

@@ -1,8 +1,10 @@
 //! Of the plans that a search finds, those that fit into the memory, and others where some do not.
 
+use crate::error::PipelineError;
 use crate::memory::least_memory::LeastMemory;
+use crate::plan::Plan;
+use crate::problem::Problem;
 use crate::ways::way::StageWays;
-use crate::{PipelineError, Plan, Problem};
 
 /// Plans for which the memory that all processors share has room.
 #[derive(Debug, Clone, PartialEq)]

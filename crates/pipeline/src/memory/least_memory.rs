@@ -5,10 +5,11 @@ use millstream_partition::{BlockId, BlockRange};
 
 use crate::board::cores::Cores;
 use crate::board::senders::Senders;
+use crate::plan::Plan;
+use crate::problem::Problem;
 use crate::problem::shared_capacity::SharedCapacity;
 use crate::times::range_table::{place, ranges};
 use crate::ways::way::{StageWays, WayId};
-use crate::{Plan, Problem};
 
 /// Beyond so many steps, one search is made instead of one for each of several periods.
 const MOST_STEPS: usize = 50_000_000;

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use millstream_cost::Nanoseconds;
 use millstream_schedule::{period_of, replicated_period, shared_period};
 
-use crate::Problem;
 use crate::board::cores::Cores;
 use crate::board::stage_power::StagePower;
 use crate::options::useful_ways::UsefulWays;
+use crate::problem::Problem;
 use crate::problem::known_options::KnownOptions;
 use crate::ways::multisets::Multisets;
 use crate::ways::stage_blocks::StageBlocks;

@@ -3,11 +3,11 @@
 use millstream_cost::Nanoseconds;
 use millstream_schedule::shared_period;
 
-use crate::Problem;
 use crate::board::cluster_id::ClusterId;
 use crate::board::cores::Cores;
 use crate::board::stage_power::StagePower;
 use crate::options::ways_by_cores::{SizedWay, WaysByCores};
+use crate::problem::Problem;
 use crate::problem::plan_energy::replicated_power;
 use crate::ways::multisets::Multisets;
 use crate::ways::stage_blocks::StageBlocks;
@@ -219,7 +219,7 @@ mod tests {
 
     use super::*;
     use crate::board::senders::Senders;
-    use crate::teams_of;
+    use crate::teams::space::teams_of;
 
     /// Two clusters of two cores, each of which is quick at every other block only.
     fn problem() -> Problem {

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use millstream_cost::Nanoseconds;
 use millstream_partition::BlockRange;
 
-use crate::Problem;
 use crate::board::cores::Cores;
 use crate::board::senders::Senders;
 use crate::options::allocations::Allocations;
 use crate::options::energy_allocations::EnergyAllocations;
 use crate::options::useful_ways::UsefulWays;
+use crate::problem::Problem;
 use crate::times::range_table::{place, ranges};
 use crate::ways::multisets::{MultisetId, Multisets};
 use crate::ways::stage_blocks::StageBlocks;

@@ -3,10 +3,10 @@
 use millstream_cost::Nanoseconds;
 use millstream_partition::BlockRange;
 
-use crate::Problem;
 use crate::board::cores::Cores;
 use crate::board::senders::Senders;
 use crate::options::ways_by_cores::{SizedWay, WaysByCores};
+use crate::problem::Problem;
 use crate::times::range_table::{place, ranges};
 use crate::ways::timed_way::TimedWay;
 use crate::ways::way::WayId;

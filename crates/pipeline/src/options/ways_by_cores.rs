@@ -1,7 +1,7 @@
 //! Ways to run stages by the cores that they take.
 
-use crate::Problem;
 use crate::board::cores::{CoreCounts, Cores};
+use crate::problem::Problem;
 use crate::ways::way::WayId;
 
 /// The ways to run stages by the cores that they take: what replicas are put together from.

@@ -2,9 +2,10 @@
 
 use millstream_cost::Nanoseconds;
 
+use crate::error::PipelineError;
 use crate::period::period_search::shortest_period;
+use crate::problem::Problem;
 use crate::teams::team_way::TeamTimeKind;
-use crate::{PipelineError, Problem};
 
 /// A period that no pipeline of a [`Problem`] goes below. These are the pipelines that it holds for:
 ///

@@ -6,15 +6,17 @@ use millstream_partition::{BlockId, BlockRange};
 use crate::board::core_sets::CoreSet;
 use crate::board::cores::Cores;
 use crate::board::senders::Senders;
+use crate::error::PipelineError;
 use crate::options::allocations::Allocations;
 use crate::options::useful_ways::UsefulWays;
 use crate::options::ways_by_cores::FewerCores;
 use crate::period::stage_periods::{StagePeriods, fewest_within};
+use crate::plan::Plan;
+use crate::problem::Problem;
 use crate::problem::known_options::KnownOptions;
 use crate::ways::prefixes::{PrefixId, Prefixes};
 use crate::ways::stage_blocks::StageBlocks;
 use crate::ways::way::StageWays;
-use crate::{PipelineError, Plan, Problem};
 
 /// The pipeline with the shortest period as if the memory had room for anything; it has the lowest latency that its
 /// stages allow.

@@ -6,9 +6,10 @@ use millstream_partition::BlockRange;
 use crate::board::cluster_id::ClusterId;
 use crate::board::cores::Cores;
 use crate::board::senders::Senders;
+use crate::error::PipelineError;
 use crate::period::period_search::shortest_period;
 use crate::period::single_rates::SingleRates;
-use crate::{PipelineError, Problem};
+use crate::problem::Problem;
 
 /// Sets of more clusters than this are not worth writing down.
 const MOST_CLUSTERS: usize = 16;

@@ -3,11 +3,11 @@
 use millstream_cost::Nanoseconds;
 use millstream_partition::BlockRange;
 
-use crate::Problem;
 use crate::board::cluster_id::ClusterId;
 use crate::board::cores::Cores;
 use crate::board::senders::Senders;
 use crate::options::useful_ways::UsefulWays;
+use crate::problem::Problem;
 use crate::ways::stage_blocks::StageBlocks;
 use crate::ways::timed_way::TimedWay;
 

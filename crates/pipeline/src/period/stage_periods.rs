@@ -4,12 +4,12 @@ use millstream_cost::Nanoseconds;
 use millstream_partition::BlockRange;
 use millstream_schedule::period_of;
 
-use crate::Problem;
 use crate::board::cores::Cores;
 use crate::board::senders::Senders;
 use crate::options::useful_ways::UsefulWays;
 use crate::options::ways_by_cores::FewerCores;
 use crate::period::single_rates::SingleRates;
+use crate::problem::Problem;
 use crate::times::range_table::{place, ranges};
 use crate::ways::stage_blocks::StageBlocks;
 

@@ -2,7 +2,8 @@
 
 use millstream_cost::Nanoseconds;
 
-use crate::{PipelineError, Plan};
+use crate::error::PipelineError;
+use crate::plan::Plan;
 
 /// What a pipeline must not exceed.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -116,7 +117,7 @@ impl Miss {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
     use super::*;
-    use crate::Nanojoules;
+    use crate::plan::nanojoules::Nanojoules;
 
     fn plan(period: u64, latency: u64) -> Plan {
         Plan {

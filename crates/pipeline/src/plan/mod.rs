@@ -11,7 +11,8 @@ use millstream_board::ProcessorClass;
 use millstream_cost::Nanoseconds;
 use millstream_partition::BlockRange;
 
-use crate::{Nanojoules, TeamWork};
+use crate::plan::nanojoules::Nanojoules;
+use crate::teams::work::TeamWork;
 
 /// A pipeline in terms of blocks and processor classes.
 #[derive(Debug, Clone, PartialEq, Eq)]

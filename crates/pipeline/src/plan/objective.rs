@@ -4,7 +4,7 @@ use std::borrow::Borrow;
 
 use millstream_schedule::Objective;
 
-use crate::Plan;
+use crate::plan::Plan;
 
 /// [`Objective::Throughput`] never gives up more of the best throughput than this, relative to it.
 const THROUGHPUT_TOLERANCE: f64 = 0.03;

@@ -2,7 +2,7 @@
 
 use millstream_cost::Nanoseconds;
 
-use crate::Plan;
+use crate::plan::Plan;
 
 impl Plan {
     /// Only the plans that no other plan beats in period without losing in latency, from the lowest latency to the

@@ -3,8 +3,9 @@
 use millstream_board::ProcessorClass;
 
 use crate::board::senders::Senders;
+use crate::plan::{Plan, PlannedStage};
+use crate::problem::Problem;
 use crate::teams::team_way::TeamTimeKind;
-use crate::{Plan, PlannedStage, Problem};
 
 impl Problem {
     /// Whether a plan is in the problem's space, so that the problem's [`PeriodBound`](crate::PeriodBound) is one of

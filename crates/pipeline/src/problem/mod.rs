@@ -28,14 +28,15 @@ use millstream_partition::Chain;
 use crate::board::cluster_id::ClusterId;
 use crate::board::cores::{CoreCounts, Cores};
 use crate::board::processors::Processors;
+use crate::error::PipelineError;
 use crate::inputs::ProblemInputs;
 use crate::problem::known_options::{KnownOptions, OptionCache};
 use crate::problem::search_settings::SearchSettings;
 use crate::problem::stage_costs::StageCosts;
 use crate::teams::progress::ProgressCallback;
+use crate::teams::progress::SearchProgress;
 use crate::teams::team_way::{TeamTimeKind, TeamWay};
 use crate::times::crossing_times::CrossingTimes;
-use crate::{PipelineError, SearchProgress};
 
 /// Stage times of a network on a board, ready for searching.
 #[derive(Debug, Clone)]

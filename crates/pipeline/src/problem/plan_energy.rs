@@ -7,10 +7,11 @@ use millstream_schedule::replica_rates;
 use crate::board::senders::Senders;
 use crate::board::stage_power::StagePower;
 use crate::plan::nanojoules::Nanojoules;
+use crate::plan::{Plan, PlannedStage};
+use crate::problem::Problem;
 use crate::teams::team_way::TeamTimeKind;
 use crate::ways::replica_link::ReplicaLink;
 use crate::ways::way::WayId;
-use crate::{Plan, PlannedStage, Problem};
 
 /// Power of a stage whose replicas take frames as often as they and their links can.
 pub(crate) fn replicated_power(replicas: &[StagePower], times: &[Nanoseconds], links: &[ReplicaLink]) -> StagePower {

@@ -9,8 +9,10 @@ use millstream_partition::BlockRange;
 use millstream_schedule::{Replica, Schedule, Stage, shared_period};
 
 use crate::board::senders::Senders;
+use crate::plan::{Plan, PlannedReplica, PlannedStage};
+use crate::problem::Problem;
+use crate::teams::work::TeamWork;
 use crate::ways::way::{StageWays, WayId};
-use crate::{Plan, PlannedReplica, PlannedStage, Problem, TeamWork};
 
 impl Problem {
     /// A plan of these stages, with its period and latency; `None` if one of them can't run.

@@ -6,8 +6,9 @@ use millstream_partition::{BlockRange, Chain};
 use millstream_schedule::Footprints;
 
 use crate::board::memory_limits::MemoryLimits;
+use crate::error::PipelineError;
+use crate::plan::{Plan, PlannedStage};
 use crate::times::range_table::RangeTable;
-use crate::{PipelineError, Plan, PlannedStage};
 
 /// What a stage of each range of blocks holds at once, and what the board's shared memory has room for.
 #[derive(Debug, Clone)]

@@ -2,9 +2,10 @@
 
 use millstream_cost::Nanoseconds;
 
+use crate::plan::Plan;
+use crate::problem::Problem;
 use crate::teams::team_way::TeamTimeKind;
 use crate::ways::way::StageWays;
-use crate::{Plan, Problem};
 
 impl Problem {
     /// Plans of which none has a shorter period than its links.

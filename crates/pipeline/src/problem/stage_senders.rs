@@ -1,8 +1,8 @@
 //! The senders to the stages of a problem.
 
-use crate::Problem;
 use crate::board::cores::Cores;
 use crate::board::senders::Senders;
+use crate::problem::Problem;
 use crate::ways::prefixes::Prefixes;
 use crate::ways::way::WayId;
 

@@ -3,9 +3,9 @@
 use millstream_cost::Nanoseconds;
 use millstream_partition::BlockRange;
 
-use crate::Problem;
 use crate::board::cluster_id::ClusterId;
 use crate::board::senders::Senders;
+use crate::problem::Problem;
 use crate::times::stage_times::possible;
 use crate::ways::replica_link::{ClusterLink, ReplicaLink};
 use crate::ways::way::WayId;

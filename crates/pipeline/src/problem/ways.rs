@@ -8,8 +8,9 @@ use millstream_partition::BlockRange;
 use crate::board::cluster_id::ClusterId;
 use crate::board::cores::Cores;
 use crate::board::senders::Senders;
+use crate::plan::{PlannedReplica, PlannedStage};
+use crate::problem::Problem;
 use crate::ways::way::WayId;
-use crate::{PlannedReplica, PlannedStage, Problem};
 
 /// The cores of a single processor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

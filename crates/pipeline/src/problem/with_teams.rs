@@ -7,14 +7,15 @@ use millstream_cost::CostTable;
 use millstream_graph::Graph;
 use millstream_partition::Chain;
 
+use crate::error::PipelineError;
 use crate::inputs::ProblemInputs;
+use crate::problem::Problem;
 use crate::teams::context::TeamContext;
 use crate::teams::effort::Effort;
 use crate::teams::team::Team;
 use crate::teams::team_bounds::DualPrices;
 use crate::teams::team_way::TeamWay;
 use crate::ways::way::WayId;
-use crate::{PipelineError, Problem};
 
 impl Problem {
     /// As [`Problem::new`], with stages that several processors own together as well: operators that do not depend on

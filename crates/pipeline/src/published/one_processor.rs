@@ -1,7 +1,10 @@
 //! The whole network on the one processor that is fastest for it.
 
+use crate::error::PipelineError;
+use crate::plan::Plan;
+use crate::problem::Problem;
+use crate::search::Search;
 use crate::ways::way::StageWays;
-use crate::{PipelineError, Plan, Problem, Search};
 
 /// The fastest single processor.
 #[derive(Debug, Clone, Copy, Default)]

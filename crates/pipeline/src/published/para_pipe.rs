@@ -5,10 +5,13 @@ use millstream_cost::Nanoseconds;
 use millstream_partition::{BlockId, BlockRange};
 
 use crate::board::senders::Senders;
+use crate::error::PipelineError;
+use crate::plan::Plan;
 use crate::plan::undominated::keep_undominated;
+use crate::problem::Problem;
 use crate::published::design_space::binomial;
+use crate::search::Search;
 use crate::ways::way::{StageWays, WayId};
-use crate::{PipelineError, Plan, Problem, Search};
 
 /// Which of the enumerated pipelines is wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

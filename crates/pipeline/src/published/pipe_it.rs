@@ -6,8 +6,11 @@ use millstream_partition::{BlockId, BlockRange};
 
 use crate::board::cluster_id::ClusterId;
 use crate::board::senders::Senders;
+use crate::error::PipelineError;
+use crate::plan::Plan;
+use crate::problem::Problem;
+use crate::search::Search;
 use crate::ways::way::{StageWays, WayId};
-use crate::{PipelineError, Plan, Problem, Search};
 
 /// Pipe-it's `merge_stage` (algorithm 3), with `work_flow` and `find_split` (algorithms 1 and 2) inside: one stage per
 /// core, the fastest cluster first; layers flow from stage to stage until neighbours are balanced; neighbours of one

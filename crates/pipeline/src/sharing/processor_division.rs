@@ -4,9 +4,13 @@ use std::collections::BTreeSet;
 
 use millstream_cost::Nanoseconds;
 
+use crate::best_period;
 use crate::board::cores::Cores;
+use crate::error::PipelineError;
+use crate::front::pareto_front::pareto_front;
+use crate::plan::Plan;
+use crate::problem::Problem;
 use crate::sharing::tenant::{Sharing, Tenant};
-use crate::{PipelineError, Plan, Problem, best_period, pareto_front};
 
 /// Parts of all deadlines at once that divisions are planned for where networks hold each other up.
 const PARTS_OF_DEADLINE: [f64; 5] = [0.95, 0.9, 0.8, 0.7, 0.6];

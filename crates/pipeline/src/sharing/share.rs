@@ -2,10 +2,14 @@
 
 use millstream_cost::Nanoseconds;
 
+use crate::best_period;
+use crate::error::PipelineError;
+use crate::front::pareto_front::pareto_front;
 use crate::memory::least_memory::LeastMemory;
+use crate::plan::Plan;
+use crate::problem::Problem;
 use crate::sharing::processor_division::{divide_as_rated, last_within};
 use crate::sharing::tenant::{Sharing, Tenant};
-use crate::{PipelineError, Plan, Problem, best_period, pareto_front};
 
 /// Parts of a network's deadline, and of the latency of its pipeline with the shortest period, that a frame alone may
 /// take where networks take turns: the shorter its way, the less it waits for others.

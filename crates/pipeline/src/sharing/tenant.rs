@@ -3,7 +3,8 @@
 use millstream_cost::Nanoseconds;
 use millstream_schedule::Schedule;
 
-use crate::{Plan, Problem};
+use crate::plan::Plan;
+use crate::problem::Problem;
 
 /// A network that shares a board with others.
 #[derive(Debug, Clone, Copy)]

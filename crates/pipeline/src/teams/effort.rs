@@ -1,6 +1,6 @@
 //! How much work searches put into teams.
 
-use crate::PipelineError;
+use crate::error::PipelineError;
 
 /// How much work a search puts into teams, in terms of the usual: 2 is about twice the time. It changes how long single
 /// mappings are improved, and how early a search gives up a team that does not look promising.

@@ -114,9 +114,10 @@ mod tests {
     use rand_chacha::ChaCha8Rng;
 
     use super::*;
+    use crate::problem::Problem;
+    use crate::teams::space::teams_of;
     use crate::teams::team::TeamTime;
     use crate::times::range_table::ranges;
-    use crate::{Problem, teams_of};
 
     /// So that some operators wait for memory, and others don't.
     const MEMORY_BYTES_PER_SECOND: f64 = 3e9;

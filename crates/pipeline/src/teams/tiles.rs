@@ -168,7 +168,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::Problem;
+    use crate::problem::Problem;
     use crate::teams::team::{Team, TeamTime};
 
     const ROWS: usize = 6;

@@ -5,8 +5,10 @@ use millstream_graph::Family;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::error::PredictError;
+use crate::line::Line;
+use crate::model::{FamilyModel, ModelTerm};
 use crate::published::AcceleratorModel;
-use crate::{FamilyModel, Line, ModelTerm, PredictError};
 use millstream_cost::BlockedEnd;
 
 /// The `format` of files of published measurements.

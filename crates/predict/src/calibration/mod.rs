@@ -14,12 +14,14 @@ use millstream_graph::Graph;
 use millstream_partition::Chain;
 use serde::Serialize;
 
+use crate::error::PredictError;
+use crate::model::FamilyModel;
 use crate::model::{ModelTerm, ProcessorModel};
+use crate::models::{COST_FORMAT, COST_VERSION, CostModels};
+use crate::power::{ClusterPower, PowerModel};
 use crate::profile::records;
 use crate::samples::OperatorRecord;
-use crate::{
-    COST_FORMAT, COST_VERSION, ClusterPower, ClusterTransfer, CostModels, FamilyModel, PowerModel, PredictError,
-};
+use crate::transfer::ClusterTransfer;
 use fitted::{Fitted, Row, amounts};
 
 pub use factors::NetworkFactor;

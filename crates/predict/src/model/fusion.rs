@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use millstream_board::EngineName;
 
+use crate::profile::{NetworkProfile, Profile};
 use crate::samples::OperatorRecord;
-use crate::{NetworkProfile, Profile};
 
 /// Whether an operator of one type runs as a part of an operator of another type before it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -2,8 +2,8 @@
 
 use millstream_board::ProcessorClass;
 
+use crate::profile::{NetworkProfile, Profile};
 use crate::samples::OperatorRecord;
-use crate::{NetworkProfile, Profile};
 
 /// Operators that ran as one, and how long they took.
 #[derive(Debug, Clone)]

@@ -7,7 +7,7 @@ use millstream_graph::Family;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::PredictError;
+use crate::error::PredictError;
 use crate::model::accuracy::{Accuracy, cross_validate};
 use crate::model::basis;
 use crate::model::family::{Coefficients, FamilyModel};

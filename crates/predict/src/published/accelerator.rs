@@ -3,7 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Line, PredictError, Weighting};
+use crate::error::PredictError;
+use crate::line::{Line, Weighting};
 
 /// A convolution as the co-scheduling paper describes it (its table 3). Sizes are in elements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,8 +1,9 @@
 //! The co-scheduling paper's accelerator model, fitted to measured phases, with how well it fits.
 
+use crate::error::PredictError;
+use crate::line::Line;
 use crate::published::{AcceleratorModel, AcceleratorSample, Buffering, Coherence, Phases};
 use crate::regression::{Regression, Term, r_squared};
-use crate::{Line, PredictError};
 
 /// With fewer samples nothing is left that could tell how far a line is off.
 const LEAST_SAMPLES: usize = 3;

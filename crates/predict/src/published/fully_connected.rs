@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::{Line, PredictError, Weighting};
+use crate::error::PredictError;
+use crate::line::{Line, Weighting};
 
 /// Time of fully connected layers: for each number of neurons, linear in the size of the input (Pipe-it, section V-D).
 #[derive(Debug, Clone, PartialEq)]

@@ -2,7 +2,7 @@
 
 use millstream_graph::GemmShape;
 
-use crate::PredictError;
+use crate::error::PredictError;
 use crate::regression::{Regression, Term};
 
 /// Time of a convolution on one core, linear in the dimensions of the matrix product that it amounts to and in all

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::{Line, PredictError, Weighting};
+use crate::error::PredictError;
+use crate::line::{Line, Weighting};
 
 /// How many outputs one thread computes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

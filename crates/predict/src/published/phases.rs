@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use csv::{ReaderBuilder, StringRecord, Trim};
 
-use crate::PredictError;
+use crate::error::PredictError;
 use crate::published::{AcceleratorLatency, AcceleratorSample, Coherence, ConvolutionSize};
 
 /// Sizes that every table has, in elements.

@@ -4,7 +4,7 @@ use maud::html;
 
 use super::scale::Scale;
 use super::{Drawing, place};
-use crate::milliseconds;
+use crate::duration::milliseconds;
 
 const WIDTH: f64 = 480.0;
 const HEIGHT: f64 = 230.0;

@@ -4,7 +4,9 @@ use maud::{Markup, html};
 
 use super::scale::Scale;
 use super::{Drawing, place};
-use crate::{FrontRow, joules, milliseconds, rate};
+use crate::duration::{milliseconds, rate};
+use crate::energy::joules;
+use crate::plan::FrontRow;
 
 const WIDTH: f64 = 480.0;
 const HEIGHT: f64 = 320.0;

@@ -10,8 +10,11 @@ use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
 
 use super::data::{LAYERS, MAPE, PLATFORMS, PROCESSING_ELEMENTS, Platform};
+use crate::claim::Claim;
+use crate::evidence::{ClaimTolerance, Evidence};
 use crate::paper::ReproduceError;
-use crate::{Claim, ClaimTolerance, Evidence, Kind, PaperItem, Section};
+use crate::report::{Kind, Section};
+use crate::selection::PaperItem;
 
 /// Samples for each line, as in section III-D.
 const SAMPLES: usize = 32;

@@ -3,9 +3,11 @@
 use millstream_report::{Align, BarChart, Table};
 
 use super::data::{LAYERS, PLATFORMS, PROCESSING_ELEMENTS};
+use crate::claim::Claim;
 use crate::co_scheduling::outcome::Outcome;
 use crate::paper::ReproduceError;
-use crate::{Claim, Figure, Kind, PaperItem, Section};
+use crate::report::{Figure, Kind, Section};
+use crate::selection::PaperItem;
 
 /// How much more power both draw than the CPU alone, and than the accelerator alone: at most, with 8 processing
 /// elements (section IV-C).

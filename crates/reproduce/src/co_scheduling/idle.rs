@@ -3,8 +3,11 @@
 use millstream_report::{Align, Table};
 
 use super::data::{IDLE, LAYERS, PLATFORMS, PROCESSING_ELEMENTS};
+use crate::claim::Claim;
 use crate::co_scheduling::outcome::Outcome;
-use crate::{Claim, ClaimTolerance, Kind, PaperItem, Section};
+use crate::evidence::ClaimTolerance;
+use crate::report::{Kind, Section};
+use crate::selection::PaperItem;
 
 /// The mean and the largest of table 5, as section IV-B prints them.
 const MEAN: f64 = 0.0161;

@@ -12,7 +12,8 @@ use millstream_report::{Align, Table, milliseconds};
 
 use crate::co_scheduling::outcome::Outcome;
 use crate::paper::ReproduceError;
-use crate::{Kind, LeftOut, PaperItem, Reproduction, Section};
+use crate::report::{Kind, LeftOut, Reproduction, Section};
+use crate::selection::PaperItem;
 use data::{LAYERS, PLATFORMS, PROCESSING_ELEMENTS};
 
 const LEFT_OUT: [LeftOut; 3] = [

@@ -3,9 +3,12 @@
 use millstream_report::{Align, BarChart, Table, percent};
 
 use super::data::{LAYERS, PLATFORMS, PROCESSING_ELEMENTS, Platform, SPEEDUPS, STATED_ERROR, Speedups};
+use crate::claim::Claim;
 use crate::co_scheduling::outcome::Outcome;
+use crate::evidence::ClaimTolerance;
 use crate::paper::ReproduceError;
-use crate::{Claim, ClaimTolerance, Figure, Kind, PaperItem, Section};
+use crate::report::{Figure, Kind, Section};
+use crate::selection::PaperItem;
 
 /// Speedups on a platform, means over the layers.
 struct Means {

@@ -4,8 +4,11 @@ use millstream_predict::published::ConvolutionSize;
 use millstream_report::{Align, Table};
 
 use super::data::{PLATFORMS, Platform, STATED_ERROR};
+use crate::claim::Claim;
 use crate::co_scheduling::outcome::Outcome;
-use crate::{Claim, ClaimTolerance, Evidence, Kind, PaperItem, Section};
+use crate::evidence::{ClaimTolerance, Evidence};
+use crate::report::{Kind, Section};
+use crate::selection::PaperItem;
 
 /// The smallest version of the accelerator (section IV-D).
 const PROCESSING_ELEMENTS: u64 = 2;

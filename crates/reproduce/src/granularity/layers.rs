@@ -4,8 +4,10 @@ use millstream_graph::{Graph, OperatorKind};
 use millstream_predict::published::{Granularity, GranularityModel};
 use millstream_report::{Align, Table};
 
+use crate::claim::Claim;
 use crate::paper::ReproduceError;
-use crate::{Claim, Kind, PaperItem, Section};
+use crate::report::{Kind, Section};
+use crate::selection::PaperItem;
 
 /// A layer of table 1, and why the lines choose another granularity than the best as measured, where they do.
 struct Layer {

@@ -8,7 +8,7 @@ use millstream_predict::Line;
 use millstream_predict::published::{Granularity, GranularityModel};
 
 use crate::paper::ReproduceError;
-use crate::{LeftOut, Reproduction};
+use crate::report::{LeftOut, Reproduction};
 
 /// Frequency of equations 8 to 13.
 const HERTZ: f64 = 1.497e9;

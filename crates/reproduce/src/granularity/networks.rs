@@ -4,8 +4,11 @@ use millstream_graph::OperatorKind;
 use millstream_predict::published::{Granularity, GranularityModel};
 use millstream_report::{Align, Table, percent};
 
+use crate::claim::Claim;
+use crate::evidence::ClaimTolerance;
 use crate::paper::ReproduceError;
-use crate::{Claim, ClaimTolerance, Kind, PaperItem, Section};
+use crate::report::{Kind, Section};
+use crate::selection::PaperItem;
 
 /// How much more power the proposed granularity draws (section 7.6.2, SqueezeNet).
 const MORE_POWER: f64 = 1.14;

@@ -4,8 +4,11 @@ use millstream_predict::Line;
 use millstream_predict::published::{Granularity, GranularityModel};
 use millstream_report::{Align, Axis, Marks, Plot, Series, Table};
 
+use crate::claim::Claim;
+use crate::evidence::ClaimTolerance;
 use crate::paper::ReproduceError;
-use crate::{Claim, ClaimTolerance, Figure, Kind, PaperItem, Section};
+use crate::report::{Figure, Kind, Section};
+use crate::selection::PaperItem;
 
 /// Regions of figure 9 with an order of their own, and two of these orders, the slowest first (section 6.3).
 const REGIONS: usize = 7;

@@ -5,7 +5,8 @@ use millstream_report::{Align, BarChart, Table};
 use super::trade_offs;
 use crate::paper::ReproduceError;
 use crate::para_pipe::choices::{ASSUMPTIONS, Case, Choices};
-use crate::{Figure, Kind, PaperItem, Section};
+use crate::report::{Figure, Kind, Section};
+use crate::selection::PaperItem;
 
 /// Figure 10, with what the text says of single networks.
 pub(super) fn strategies(cases: &[Case]) -> Result<(Vec<Section>, Figure), ReproduceError> {

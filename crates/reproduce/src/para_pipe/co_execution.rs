@@ -7,9 +7,11 @@ use millstream_pipeline::ParaPipeStrategy;
 use millstream_report::{Align, BarChart, Table};
 
 use super::trade_offs::{POWER, TIMES};
+use crate::claim::Claim;
 use crate::paper::ReproduceError;
 use crate::para_pipe::choices::{ASSUMPTIONS, Case, frames_per_joule, mean, processors};
-use crate::{Claim, Figure, Kind, PaperItem, Section};
+use crate::report::{Figure, Kind, Section};
+use crate::selection::PaperItem;
 
 const CLUSTERS: &str = "both clusters";
 const STEPS: u64 = 20 * STEPS_PER_SECOND;

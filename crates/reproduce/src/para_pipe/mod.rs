@@ -14,7 +14,8 @@ mod table_2;
 mod trade_offs;
 
 use crate::paper::ReproduceError;
-use crate::{LeftOut, Reproduction, Selection};
+use crate::report::{LeftOut, Reproduction};
+use crate::selection::Selection;
 
 const LEFT_OUT: [LeftOut; 5] = [
     LeftOut {

@@ -11,9 +11,12 @@ use millstream_partition::{Subgraph, subgraphs};
 use millstream_report::{Align, Table, milliseconds, percent};
 
 use super::bst::board;
+use crate::claim::Claim;
+use crate::evidence::{ClaimTolerance, Evidence};
 use crate::paper::ReproduceError;
 use crate::para_pipe::networks::{NETWORKS, Network};
-use crate::{Claim, ClaimTolerance, Evidence, Kind, PaperItem, Section};
+use crate::report::{Kind, Section};
+use crate::selection::PaperItem;
 
 const COUNTED: &str = "which operators the paper counts is not said; ours counts all but normalisations of batches";
 

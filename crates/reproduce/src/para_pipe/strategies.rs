@@ -5,11 +5,14 @@ use millstream_report::{Align, BarChart, Table};
 
 use super::bst::SIMULATED;
 use super::table_2;
+use crate::claim::Claim;
+use crate::evidence::ClaimTolerance;
 use crate::paper::ReproduceError;
 use crate::para_pipe::choices::mean;
 use crate::para_pipe::chosen::Chosen;
 use crate::para_pipe::networks::NETWORKS;
-use crate::{Claim, ClaimTolerance, Figure, Kind, PaperItem, Section};
+use crate::report::{Figure, Kind, Section};
+use crate::selection::PaperItem;
 
 pub(super) fn strategies() -> Result<(Vec<Section>, Figure), ReproduceError> {
     let all: Vec<Chosen> = NETWORKS.iter().map(Chosen::of).filter_map(Result::transpose).collect::<Result<_, _>>()?;

@@ -3,9 +3,12 @@
 use millstream_partition::subgraphs;
 use millstream_report::{Align, Table};
 
+use crate::claim::Claim;
+use crate::evidence::Evidence;
 use crate::paper::ReproduceError;
 use crate::para_pipe::networks::NETWORKS;
-use crate::{Claim, Evidence, Kind, PaperItem, Section};
+use crate::report::{Kind, Section};
+use crate::selection::PaperItem;
 
 pub(super) fn section() -> Result<Section, ReproduceError> {
     let mut table = Table::new([

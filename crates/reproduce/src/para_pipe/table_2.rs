@@ -4,8 +4,10 @@ use millstream_pipeline::{Plan, PlannedStage};
 use millstream_report::{Align, Table};
 
 use super::bst::SIMULATED;
+use crate::claim::Claim;
 use crate::para_pipe::chosen::Chosen;
-use crate::{Claim, Kind, PaperItem, Section};
+use crate::report::{Kind, Section};
+use crate::selection::PaperItem;
 
 /// Where the assumed speeds lead to the printed stages, and where to the printed subgraphs.
 const SAME_STAGES: (&str, &str) = ("inception-v4", "hybrid-T");

@@ -3,8 +3,10 @@
 use millstream_report::{Align, Table};
 
 use super::baselines::Baseline;
+use crate::claim::Claim;
 use crate::para_pipe::choices::{ASSUMPTIONS, Choices, mean};
-use crate::{Claim, Kind, PaperItem, Section};
+use crate::report::{Kind, Section};
+use crate::selection::PaperItem;
 
 /// Why latencies, throughputs and stages miss.
 pub(super) const TIMES: &str =

@@ -11,8 +11,10 @@ use millstream_graph::{Graph, OperatorKind};
 use millstream_pipeline::{design_points, pipelines};
 use millstream_report::{Align, Table, percent};
 
+use crate::claim::Claim;
 use crate::paper::ReproduceError;
-use crate::{Claim, Kind, LeftOut, PaperItem, Reproduction, Section};
+use crate::report::{Kind, LeftOut, Reproduction, Section};
+use crate::selection::PaperItem;
 
 /// Major layers of table I.
 const LAYERS: [(&str, &str, u64); 5] = [

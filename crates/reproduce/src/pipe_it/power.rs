@@ -4,9 +4,11 @@ use millstream_report::{Align, Table, percent};
 
 use super::hikey::{HiKey, NETWORKS};
 use super::printed::{PREDICTED, stage_seconds};
+use crate::claim::Claim;
 use crate::paper::ReproduceError;
 use crate::pipe_it::hikey::layers;
-use crate::{Claim, Kind, PaperItem, Section};
+use crate::report::{Kind, Section};
+use crate::selection::PaperItem;
 
 /// Watts of all big cores, of all small cores, and of the pipeline; then frames per joule.
 const PRINTED: [([f64; 3], [f64; 3]); 5] = [

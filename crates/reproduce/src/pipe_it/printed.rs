@@ -3,9 +3,11 @@
 use millstream_report::{Align, Table, percent};
 
 use super::hikey::{HiKey, NETWORKS, Network};
+use crate::claim::Claim;
 use crate::paper::ReproduceError;
 use crate::pipe_it::hikey::layers;
-use crate::{Claim, Kind, PaperItem, Section};
+use crate::report::{Kind, Section};
+use crate::selection::PaperItem;
 
 /// A printed pipeline: cluster, cores and last layer of each stage; and its throughput in frames per second.
 pub(super) struct Printed {

@@ -3,9 +3,11 @@
 use millstream_report::{Align, Table};
 
 use super::hikey::{HiKey, NETWORKS, Network};
+use crate::claim::Claim;
 use crate::paper::ReproduceError;
 use crate::pipe_it::hikey::layers;
-use crate::{Claim, Kind, PaperItem, Section};
+use crate::report::{Kind, Section};
+use crate::selection::PaperItem;
 
 /// Where the best cut lies in print (section IV-A), as a part of the layers; for the first and the last of the networks
 /// only.

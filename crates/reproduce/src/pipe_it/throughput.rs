@@ -5,9 +5,12 @@ use millstream_report::{Align, Table};
 
 use super::hikey::{HiKey, NETWORKS, Network};
 use super::printed::{PREDICTED, allocation};
+use crate::claim::Claim;
+use crate::evidence::{ClaimTolerance, Evidence};
 use crate::paper::ReproduceError;
 use crate::pipe_it::hikey::layers;
-use crate::{Claim, ClaimTolerance, Evidence, Kind, PaperItem, Section};
+use crate::report::{Kind, Section};
+use crate::selection::PaperItem;
 
 /// Table VII: the pipeline, without its layers, and its throughput on 3 + 2 cores.
 const SMALLER: [(&str, f64); 5] = [("B3-s2", 5.8), ("B3-s2", 7.4), ("B3-s2", 15.3), ("B3-s1-s1", 3.7), ("B3-s2", 13.5)];

@@ -8,7 +8,8 @@ use super::hikey::{HiKey, NETWORKS, Network};
 use super::printed::PREDICTED;
 use crate::paper::ReproduceError;
 use crate::pipe_it::hikey::layers;
-use crate::{Kind, PaperItem, Section};
+use crate::report::{Kind, Section};
+use crate::selection::PaperItem;
 
 const TOGETHER: [&str; 2] = ["MobileNet", "ResNet50"];
 

@@ -11,7 +11,7 @@ mod synthetic;
 use millstream_graph::OperatorKind;
 
 use crate::paper::ReproduceError;
-use crate::{LeftOut, Reproduction};
+use crate::report::{LeftOut, Reproduction};
 
 const LEFT_OUT: [LeftOut; 5] = [
     LeftOut { what: "Tables 1 and 2", reason: "name settings and symbols; there is nothing to compute" },

@@ -2,7 +2,7 @@
 
 use millstream_tune::{coefficient_of_variation, most_even};
 
-use crate::Claim;
+use crate::claim::Claim;
 
 /// Ranks of a division among those into as many stages, the most even first, counted from 1: those that are equally
 /// even stand in any order.

@@ -5,9 +5,12 @@ use millstream_tune::{Configuration, Oracle, PipeSearch, Trial, TuneError, Tuner
 
 use super::cores::{Cores, PIPELINES, SPEEDS, calibrated, space};
 use super::data::{DISTRIBUTION, TRIALS};
+use crate::claim::Claim;
+use crate::evidence::{ClaimTolerance, Evidence};
 use crate::paper::ReproduceError;
 use crate::pipe_search::ranks::division;
-use crate::{Claim, ClaimTolerance, Evidence, Kind, PaperItem, Section};
+use crate::report::{Kind, Section};
+use crate::selection::PaperItem;
 
 const DIVISIONS: &str =
     "21 layers have 20 + 190 + 1140 divisions into two to four stages; the paper does not say what else it counts";

@@ -5,9 +5,12 @@ use millstream_tune::{PipeSearch, Tuner, coefficient_of_variation};
 
 use super::cores::{Cores, PIPELINES, SPEEDS, calibrated, space};
 use super::data::VGG16;
+use crate::claim::Claim;
+use crate::evidence::Evidence;
 use crate::paper::ReproduceError;
 use crate::pipe_search::ranks::{division, rank_claim, ranks, shown};
-use crate::{Claim, Evidence, Kind, PaperItem, Section};
+use crate::report::{Kind, Section};
+use crate::selection::PaperItem;
 
 const SLOWER_THAN_ONE: &str = "printed is less than the fast cluster alone would give with the other one at a sixth of its frequency, so stages must have \
                                shared cores in another way, which is not described";

@@ -4,8 +4,11 @@ use millstream_report::{Align, Table};
 use millstream_tune::coefficient_of_variation;
 
 use super::data::SYNTHETIC;
+use crate::claim::Claim;
+use crate::evidence::ClaimTolerance;
 use crate::pipe_search::ranks::{rank_claim, ranks, shown};
-use crate::{Claim, ClaimTolerance, Kind, PaperItem, Section};
+use crate::report::{Kind, Section};
+use crate::selection::PaperItem;
 
 /// Divisions whose variation is printed a digit too low.
 const CUT_OFF: [&[usize]; 2] = [&[4, 1, 1, 1], &[7, 4, 2]];

@@ -5,9 +5,10 @@ use millstream_tune::Heuristic;
 
 use super::systems::SYSTEMS;
 use crate::paper::ReproduceError;
+use crate::report::{Kind, Section};
+use crate::selection::PaperItem;
 use crate::shisha::case::{Case, Network, seconds};
 use crate::shisha::searches::{Algorithm, run};
-use crate::{Kind, PaperItem, Section};
 
 /// What searches on all systems find; exhaustive search would not end on most.
 pub(super) fn section() -> Result<Section, ReproduceError> {

@@ -4,10 +4,13 @@ use millstream_report::{Align, Axis, Marks, Plot, Series, Table};
 use millstream_tune::{Configuration, Tuning};
 
 use super::systems::C5;
+use crate::claim::Claim;
+use crate::evidence::{ClaimTolerance, Evidence};
 use crate::paper::ReproduceError;
+use crate::report::{Figure, Kind, Section};
+use crate::selection::PaperItem;
 use crate::shisha::case::{Case, Network, divisions, seconds};
 use crate::shisha::searches::{Algorithm, FEW_GAINS, Found, HEAVY_LAYERS, TRIALS, of, run_all};
-use crate::{Claim, ClaimTolerance, Evidence, Figure, Kind, PaperItem, Section};
 
 const PATIENCE: &str = "the paper ends Pipe-Search after a time that its user sets, and does not print the time";
 const LIMIT: &str = "how long annealing and climbing may go on is not printed; here 300 trials";

@@ -8,9 +8,12 @@ use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, LogNormal};
 
 use super::systems::{C2, C5};
+use crate::claim::Claim;
+use crate::evidence::{ClaimTolerance, Evidence};
 use crate::paper::ReproduceError;
+use crate::report::{Kind, Section};
+use crate::selection::PaperItem;
 use crate::shisha::case::{Case, Network};
-use crate::{Claim, ClaimTolerance, Evidence, Kind, PaperItem, Section};
 
 const SEEDS: u64 = 50;
 /// Noise of trials, how wrong the prior is per layer, and per place.

@@ -5,9 +5,11 @@ use millstream_report::{Align, Axis, Marks, Plot, Series, Table};
 use millstream_tune::{Database, Oracle, Shisha, Tuner};
 
 use super::systems::C5;
+use crate::claim::Claim;
 use crate::paper::ReproduceError;
+use crate::report::{Figure, Kind, Section};
+use crate::selection::PaperItem;
 use crate::shisha::case::{Case, Network, seconds};
-use crate::{Claim, Figure, Kind, PaperItem, Section};
 
 /// Up to this, the paper sees no effect.
 const HARMLESS: Nanoseconds = Nanoseconds(1_000_000);

@@ -12,7 +12,8 @@ mod sensitivity;
 mod systems;
 
 use crate::paper::ReproduceError;
-use crate::{LeftOut, Reproduction, Selection};
+use crate::report::{LeftOut, Reproduction};
+use crate::selection::Selection;
 
 const LEFT_OUT: [LeftOut; 3] = [
     LeftOut {

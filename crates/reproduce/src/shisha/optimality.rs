@@ -3,10 +3,13 @@
 use millstream_report::{Align, BarChart, Table};
 
 use super::systems::C2;
+use crate::claim::Claim;
+use crate::evidence::{ClaimTolerance, Evidence};
 use crate::paper::ReproduceError;
+use crate::report::{Figure, Kind, Section};
+use crate::selection::PaperItem;
 use crate::shisha::case::{Case, Network, divisions, seconds};
 use crate::shisha::searches::{Algorithm, FEW_GAINS, Found, HEAVY_LAYERS, of, run_all};
-use crate::{Claim, ClaimTolerance, Evidence, Figure, Kind, PaperItem, Section};
 
 const LOCAL: &str = "the paper's times are from a simulator and not printed; by ours, Shisha ends beside the best, where no single layer is left to move";
 /// Trials on four places (section 7.3), and which part of the divisions into stages they are, in per cent.

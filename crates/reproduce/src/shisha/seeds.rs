@@ -6,9 +6,11 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
 use super::systems::C5;
+use crate::claim::Claim;
 use crate::paper::ReproduceError;
+use crate::report::{Figure, Kind, Section};
+use crate::selection::PaperItem;
 use crate::shisha::case::{Case, Network, seconds};
-use crate::{Claim, Figure, Kind, PaperItem, Section};
 
 /// Random seeds of the figure.
 const SEEDS: u64 = 100;

@@ -4,9 +4,11 @@ use millstream_report::{Align, BarChart, Table};
 use millstream_tune::{Configuration, Database, Heuristic, Shisha, Tuner, Tuning};
 
 use super::systems::SYSTEMS;
+use crate::claim::Claim;
 use crate::paper::ReproduceError;
+use crate::report::{Figure, Kind, Section};
+use crate::selection::PaperItem;
 use crate::shisha::case::{Case, Network, seconds};
-use crate::{Claim, Figure, Kind, PaperItem, Section};
 
 fn run(case: &Case, heuristic: Heuristic) -> Result<Tuning<Configuration>, ReproduceError> {
     let shisha = Shisha { heuristic, ..Shisha::default() };

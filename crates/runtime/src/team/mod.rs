@@ -12,8 +12,10 @@ use millstream_board::Processor;
 use millstream_graph::ValueId;
 use millstream_schedule::execution::ProcessorId;
 
+use crate::error::{FrameError, RuntimeError};
 use crate::joining::Joining;
 use crate::memory_release::MemoryRelease;
+use crate::packet::StepSpan;
 use crate::program::{Program, ProgramSlot, StepId};
 use crate::replica_id::ReplicaId;
 use crate::sleeper::Sleeper;
@@ -21,7 +23,6 @@ use crate::sync::channel::Sender;
 use crate::sync::thread::{pin_current_thread, prefer_short_slices};
 use crate::sync::{AtomicBool, AtomicU64, Mutex, MutexGuard, Ordering, lock};
 use crate::team_factory::TeamFactory;
-use crate::{FrameError, RuntimeError, StepSpan};
 
 pub(crate) use prepared::Prepared;
 

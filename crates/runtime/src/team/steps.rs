@@ -7,9 +7,10 @@ use millstream_backend::{BackendError, PreparedSegment, Segment, Tensor};
 use millstream_schedule::execution::ProcessorId;
 
 use super::{Failure, Health, LEADER, Prepared, Team, message};
+use crate::error::FrameError;
+use crate::packet::StepSpan;
 use crate::program::{StepId, StepOutput};
 use crate::sync::{Ordering, lock, now};
-use crate::{FrameError, StepSpan};
 
 impl Team {
     /// Runs a processor's steps for a frame, each as soon as those that it waits for are done. After a failure, the

@@ -3,7 +3,7 @@
 use millstream_machine::CoreLoad;
 use millstream_schedule::StageId;
 
-use crate::Observation;
+use crate::tuning::Observation;
 
 /// What changed between two observations by more than `limit`: a stage's time or a core's clock, relatively, or the
 /// part of a core that is left to us. `None` if nothing did.

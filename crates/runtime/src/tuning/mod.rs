@@ -10,7 +10,8 @@ use std::time::{Duration, Instant};
 
 use millstream_machine::CoreWatch;
 
-use crate::{Engine, RuntimeError};
+use crate::engine::Engine;
+use crate::error::RuntimeError;
 use drift::drift;
 
 pub use event::{TuningEvent, TuningEventKind};

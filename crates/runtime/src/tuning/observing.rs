@@ -5,8 +5,11 @@ use std::time::{Duration, Instant};
 use millstream_machine::CoreWatch;
 use millstream_schedule::Schedule;
 
+use crate::engine::Engine;
+use crate::error::RuntimeError;
+use crate::metrics::{ReplicaMetrics, StageMetrics};
+use crate::tuning::TuningPolicy;
 use crate::tuning::observation::Observation;
-use crate::{Engine, ReplicaMetrics, RuntimeError, StageMetrics, TuningPolicy};
 
 /// How often a window checks whether it has enough frames.
 const POLL_INTERVAL: Duration = Duration::from_millis(10);

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use millstream_schedule::Schedule;
 
-use crate::Observation;
+use crate::tuning::Observation;
 
 /// What a schedule is to be good at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

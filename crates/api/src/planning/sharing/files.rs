@@ -11,7 +11,7 @@ use super::Shared;
 use super::search::Found;
 use super::shared_board::{SharedBoard, SharedNetwork};
 use super::together::BesideOthers;
-use crate::Error;
+use crate::error::Error;
 use crate::schedules::document;
 
 /// The search for a way to share: exact for divisions without teams, deadlines and memory limits only, so it is not

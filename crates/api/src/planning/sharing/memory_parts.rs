@@ -4,7 +4,8 @@ use millstream_board::{Accelerator, Board};
 use millstream_graph::OperatorId;
 use millstream_schedule::held_bytes;
 
-use crate::{Error, Network};
+use crate::error::Error;
+use crate::network::Network;
 
 /// Ways to divide what accelerators have of memory, each as one board per network that knows only of its part: in
 /// proportion to what each network holds in one piece, or all for one of them. Where all networks fit as they are, only

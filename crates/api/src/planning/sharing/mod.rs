@@ -13,9 +13,12 @@ use millstream_cost::CostTable;
 use millstream_pipeline::PipelineError;
 use millstream_schedule::ScheduleSetDocument;
 
+use crate::control::Control;
+use crate::error::Error;
+use crate::machine::Machine;
 use crate::measuring::opening::measured_costs;
+use crate::network::Network;
 use crate::planning::PlanOn;
-use crate::{Control, Error, Machine, Network};
 use network_share::check;
 use search::better;
 use shared_board::{SharedBoard, Teams};

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use crate::{Error, Network};
+use crate::error::Error;
+use crate::network::Network;
 
 /// Weights may differ by so many times.
 const MOST_UNEVEN: f64 = 1000.0;

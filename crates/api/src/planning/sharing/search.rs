@@ -8,7 +8,8 @@ use millstream_pipeline::{
 
 use super::memory_parts::boards_with_parts;
 use super::shared_board::{SharedBoard, Teams};
-use crate::{Error, Network};
+use crate::error::Error;
+use crate::network::Network;
 
 /// A way to share.
 pub(super) struct Found {

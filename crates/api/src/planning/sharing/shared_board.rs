@@ -7,8 +7,9 @@ use millstream_pipeline::{Problem, Sharing, TeamSpace, Tenant};
 use millstream_schedule::{Schedule, ScheduleError, check_memory_together};
 
 use super::network_share::NetworkShare;
+use crate::error::Error;
+use crate::network::Network;
 use crate::plans::timed_engines::with_timed_engines;
-use crate::{Error, Network};
 
 /// A board with the networks that share it.
 pub(super) struct SharedBoard<'a> {

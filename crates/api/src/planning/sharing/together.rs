@@ -7,7 +7,7 @@ use millstream_schedule::Energy;
 use millstream_sim::{Conditions, SimulatedNetwork, Simulation, simulate_streams};
 
 use super::shared_board::SharedBoard;
-use crate::Error;
+use crate::error::Error;
 use crate::simulating::rounds_hertz;
 
 /// Frames of the network with the fewest, after which a simulation of networks that take turns has shown what frames
