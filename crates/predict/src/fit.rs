@@ -61,10 +61,10 @@ pub fn fit(
     };
 
     let mut table = CostTable::new(graph.operators().len(), board.processor_classes());
-    for processor in table.class_ids() {
-        let class = table.classes()[processor.index()].clone();
+    for class_id in table.class_ids() {
+        let class = table.classes()[class_id.index()].clone();
         if measured.is_none_or(|network| !network.left_out.iter().any(|skipped| skipped.concerns(&class))) {
-            fitting.fill_processor(&mut table, processor, &class)?;
+            fitting.fill_processor(&mut table, class_id, &class)?;
         }
     }
 
@@ -93,7 +93,7 @@ impl Fitting<'_> {
     fn fill_processor(
         &self,
         table: &mut CostTable,
-        processor: ClassId,
+        class_id: ClassId,
         class: &ProcessorClass,
     ) -> Result<(), PredictError> {
         let of_class = |sample: &&OperatorSample| sample.processor == *class;
@@ -102,7 +102,7 @@ impl Fitting<'_> {
 
         if self.board.accelerator(&class.cluster).is_some() {
             // What was not traced there does not run there.
-            fill_traced(table, processor, self.chain, &traced);
+            fill_traced(table, class_id, self.chain, &traced);
         } else {
             let expected = match self.measured.filter(|_| !traced.is_empty()) {
                 Some(network) => self.traced(network, class, &traced),
@@ -113,11 +113,11 @@ impl Fitting<'_> {
             };
             let samples = self.measured.iter().flat_map(|network| &network.samples);
             let segments: Vec<&SegmentSample> = samples.filter(|sample| sample.processor == *class).collect();
-            fill_blocks(table, processor, self.chain, &expected, &segments, !traced.is_empty());
+            fill_blocks(table, class_id, self.chain, &expected, &segments, !traced.is_empty());
         }
 
         let parts = self.measured.map_or(&[][..], |network| &network.part_samples);
-        set_part_costs(table, processor, self.board, self.blocks, self.chain, parts);
+        set_part_costs(table, class_id, self.board, self.blocks, self.chain, parts);
         Ok(())
     }
 

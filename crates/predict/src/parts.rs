@@ -21,13 +21,13 @@ const ASSUMED_SECONDS_PER_BYTE: f64 = 1e-10;
 /// median of those of its family for others. Accelerators with processing elements work in waves of them.
 pub(crate) fn set_part_costs(
     table: &mut CostTable,
-    processor: ClassId,
+    class_id: ClassId,
     board: &Board,
     blocks: &[Vec<OperatorRecord>],
     chain: &Chain,
     samples: &[PartSample],
 ) {
-    let class = &table.classes()[processor.index()];
+    let class = &table.classes()[class_id.index()];
     let elements = board.accelerator(&class.cluster).and_then(|accelerator| accelerator.processing_elements);
     let wave = elements.map_or(1, |elements| elements as usize);
 
@@ -46,7 +46,7 @@ pub(crate) fn set_part_costs(
         let fractions: Vec<f64> = parts.map(|part| fixed_fraction(part, whole)).collect();
         let (Some(fraction), Some(&head)) = (median(&fractions), whole.operators.first()) else { continue };
         measured.extend(whole.operators.iter().map(|&operator| (operator, fraction)));
-        let among = whole.operators.iter().filter_map(|&operator| table.time(processor, **ids.get(operator)?));
+        let among = whole.operators.iter().filter_map(|&operator| table.time(class_id, **ids.get(operator)?));
         let beyond = whole.time.median_seconds - among.map(|time| time.seconds()).sum::<f64>();
         apart.insert(head, beyond.max(0.0));
         if let Some(record) = records.get(head) {
@@ -58,8 +58,8 @@ pub(crate) fn set_part_costs(
 
     let everything: Vec<f64> = families.values().flatten().copied().collect();
     let per_byte = median(&per_byte).unwrap_or(ASSUMED_SECONDS_PER_BYTE).max(0.0);
-    let least = table.hand_over_model(processor).seconds;
-    set_row_costs(table, processor, board, chain, &records, samples, per_byte);
+    let least = table.hand_over_model(class_id).seconds;
+    set_row_costs(table, class_id, board, chain, &records, samples, per_byte);
 
     for (index, (&id, record)) in ids.into_iter().zip(records).enumerate() {
         let of_family = || families.get(&record.family()).and_then(|fractions| median(fractions));
@@ -72,6 +72,6 @@ pub(crate) fn set_part_costs(
         let moved = record.work.input_bytes + record.work.output_bytes;
         let known = apart.get(&index).copied().unwrap_or(per_byte * moved as f64);
         let apart = Nanoseconds::from_seconds(known.max(least));
-        table.set_part(processor, id, PartCost { fixed_fraction, wave, apart });
+        table.set_part(class_id, id, PartCost { fixed_fraction, wave, apart });
     }
 }

@@ -24,14 +24,14 @@ pub fn makes_tiles(class: &ProcessorClass) -> bool {
 /// Processors of which no tile was measured make none, and neither do accelerators.
 pub(crate) fn set_row_costs(
     table: &mut CostTable,
-    processor: ClassId,
+    class_id: ClassId,
     board: &Board,
     chain: &Chain,
     records: &[&OperatorRecord],
     samples: &[PartSample],
     seconds_per_byte: f64,
 ) {
-    let class = &table.classes()[processor.index()];
+    let class = &table.classes()[class_id.index()];
     if board.accelerator(&class.cluster).is_some() || !makes_tiles(class) {
         return;
     }
@@ -53,7 +53,7 @@ pub(crate) fn set_row_costs(
     }
 
     let everything: Vec<f64> = families.values().flatten().copied().collect();
-    let start = Nanoseconds::from_seconds(table.hand_over_model(processor).seconds);
+    let start = Nanoseconds::from_seconds(table.hand_over_model(class_id).seconds);
     let ids = chain.blocks().iter().flat_map(|block| &block.operators);
     for (index, (&id, record)) in ids.zip(records).enumerate() {
         let of_family = || families.get(&record.family()).and_then(|fractions| median(fractions));
@@ -65,6 +65,6 @@ pub(crate) fn set_row_costs(
             read: seconds(record.work.input_bytes, seconds_per_byte),
             write: seconds(record.work.output_bytes, seconds_per_byte + JOIN_SECONDS_PER_BYTE),
         };
-        table.set_rows(processor, id, cost);
+        table.set_rows(class_id, id, cost);
     }
 }

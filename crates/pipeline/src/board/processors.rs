@@ -51,7 +51,7 @@ impl Processors {
         let classes: Vec<Class> =
             all.map(|(units, processor)| Class::new(units, processor, table)).collect::<Result<_, _>>()?;
 
-        let smallest = |units: &Units| ClusterClass { processor: classes[units.offset].index, cores: units.count };
+        let smallest = |units: &Units| ClusterClass { class_id: classes[units.offset].index, cores: units.count };
         let smallest: Vec<ClusterClass> = clusters.iter().map(smallest).collect();
         let kinds = match sender {
             Some(sender) => SenderKinds::only(sender, clusters.len()),
@@ -61,7 +61,7 @@ impl Processors {
             return Err(PipelineError::Links { kinds: kinds.count(), most: SenderKinds::MOST });
         }
 
-        let ends = || smallest.iter().map(|class| class.processor);
+        let ends = || smallest.iter().map(|class| class.class_id);
         let has_any_link = ends().any(|from| ends().any(|to| table.link(from, to).is_some()));
         let counts = CoreCounts::new(clusters.iter().map(|cluster| cluster.count).collect());
         Ok(Self { clusters, counts, classes, kinds, has_any_link })

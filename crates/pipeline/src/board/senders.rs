@@ -40,7 +40,7 @@ pub(crate) struct SenderKinds {
 /// A cluster by its smallest class, that of a single core.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ClusterClass {
-    pub(crate) processor: ClassId,
+    pub(crate) class_id: ClassId,
     /// The number of cores of the cluster.
     pub(crate) cores: usize,
 }
@@ -91,7 +91,7 @@ impl SenderKinds {
         let row = |from: ClusterId| -> LinkRow {
             let sender = clusters[from.index()];
             let link = |to: ClusterId| {
-                let link = table.link(sender.processor, clusters[to.index()].processor);
+                let link = table.link(sender.class_id, clusters[to.index()].class_id);
                 let matters = from != to || sender.cores > 1 || link.is_some();
                 if matters { KindLink::Known(link) } else { KindLink::Any }
             };
@@ -111,7 +111,7 @@ impl SenderKinds {
             });
 
             kinds[kind].iter_mut().zip(links).for_each(|(known, link)| *known = known.or(link));
-            let class = table.classes()[cluster.processor.index()].clone();
+            let class = table.classes()[cluster.class_id.index()].clone();
             members[kind].push(Member { class, is_single: cluster.cores == 1 });
             kind_of.push(kind);
         }
