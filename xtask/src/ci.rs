@@ -7,7 +7,7 @@ use crate::folders::{root, target_folder};
 use crate::untested::Untested;
 use crate::{
     arrows, bench_record, book, certificates, chaos, circles, claims, conformance, dependencies, exhaustive, imports,
-    lengths, light, names, native, outside, plugin, pointers, readmes, soak, tools,
+    lengths, light, names, native, outside, plugin, pointers, readmes, soak, tools, variants,
 };
 
 /// All tests: unit, property, snapshot, end to end, and the examples in the documentation. Arguments narrow them down
@@ -95,6 +95,7 @@ fn as_written() -> Result<(), Failure> {
     lengths::check()?;
     imports::check()?;
     names::check()?;
+    variants::check()?;
     circles::check()
 }
 

@@ -49,6 +49,7 @@ mod soak;
 mod solver;
 mod tools;
 mod untested;
+mod variants;
 mod verbs;
 mod wheel;
 #[cfg(test)]
