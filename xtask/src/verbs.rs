@@ -63,7 +63,11 @@ pub(crate) const VERBS: &[Verb] = &[
          HiGHS compiled instead, until MILLSTREAM_HIGHS=wheel",
         |_| native::prepare().map(drop),
     ),
-    developers("test", "run all tests, ONNX's own test models and real networks among them", ci::test),
+    developers(
+        "test",
+        "run the tests, ONNX's own test models and real networks among them; long-tests has the rest",
+        ci::test,
+    ),
     developers(
         "long-tests",
         "run the tests that take minutes, which `test` leaves out: proofs and predicted periods for every pair of a network of the\n\

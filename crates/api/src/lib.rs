@@ -23,7 +23,7 @@
 //! [`plan_published`] makes schedules by algorithms that others published, and [`compare_published`] sets all of them
 //! beside Millstream's own. Several networks share a board with [`plan_shared`]; [`run()`] streams frames through one
 //! or several schedules at once and checks every result; [`tune()`] searches by running schedules; [`compare()`] sets
-//! ours beside what one would use otherwise. A single network is a set of one in all of them.
+//! ours beside plain ONNX Runtime and OpenVINO. A single network is a set of one in all of them.
 //!
 //! A [`Session`] is what interfaces for other languages are made of: a stream that any number of callers share, each
 //! with frames of its own.
@@ -46,7 +46,7 @@
 //! - `certifying`: certificates written and checked.
 //! - `run`: frames streamed and checked, measured or handed to the caller, and schedules changed while they flow.
 //! - `session`: a stream that many callers share.
-//! - `contest`: schedules beside what one would use otherwise.
+//! - `contest`: schedules beside plain ONNX Runtime and OpenVINO.
 //! - `tuning`: searches that run schedules.
 //! - `published`: algorithms that others published.
 //! - `systems`: networks over several boards.

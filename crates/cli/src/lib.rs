@@ -25,7 +25,7 @@
 //! [`plan_published`] makes schedules by algorithms that others published, and [`compare_published`] sets all of them
 //! beside Millstream's own. Several networks share a board with [`plan_shared`]; [`run()`] streams frames through one
 //! or several schedules at once and checks every result; [`tune()`] searches by running schedules; [`compare()`] sets
-//! ours beside what one would use otherwise. A single network is a set of one in all of them.
+//! ours beside plain ONNX Runtime and OpenVINO. A single network is a set of one in all of them.
 //!
 //! The [`tutorial`] goes through it step by step.
 //!

@@ -17,7 +17,8 @@ impl CostTable {
 
     /// The same costs where no processor moves more than so many bytes a second to and from memory: an operator that
     /// takes any time takes at least what moving its values and weights takes, and a part of it at least its share of
-    /// that. Those without a time of their own run as a part of another.
+    /// that. Those without a time of their own run as a part of another. Accelerators with memory of their own are limited
+    /// as well.
     #[must_use]
     pub fn within_memory(&self, graph: &Graph, bytes_per_second: f64) -> Self {
         let mut slower = self.clone();

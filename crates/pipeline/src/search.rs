@@ -17,8 +17,8 @@ pub trait Search {
     fn search(&self, problem: &Problem) -> Result<Plan, PipelineError>;
 }
 
-/// The shortest period of contiguous stages on single processors and replicas, exactly, and with teams the shortest
-/// that was found ([`best_period()`]).
+/// The shortest period of contiguous stages on single processors and replicas, exactly but for memory and links, and
+/// with teams the shortest that was found ([`best_period()`]).
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ShortestPeriod;
 

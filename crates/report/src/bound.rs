@@ -47,7 +47,7 @@ pub fn bound_text(
         let best = milliseconds(seconds);
         let is_below = above(seconds) < 0.0 && is_measured && is_of_single_processors(document);
         let measured = if is_below { format!("; {}", beneath(above(seconds), is_measured)) } else { String::new() };
-        let stages = "contiguous stages, each on one processor or with replicas on one each";
+        let stages = "contiguous stages of whole blocks, each on one processor or with replicas on one each";
         if competes_for_memory {
                 format!("\nNo pipeline of {stages}, has one below {best} ms{by_costs}{clocks} even without memory contention{measured}.")
             } else { format!("\nThe shortest predicted period of {stages}, is {best} ms{clocks} (exact){measured}.") }

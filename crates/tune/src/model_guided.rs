@@ -48,7 +48,7 @@ pub trait TimeModel {
 }
 
 /// The default: search on a model, run what that finds, correct the model with what the trial showed, and search again,
-/// until nothing promises a gain that would stand out from the noise.
+/// until nothing promises a gain that would stand out from the noise, or after [`ModelGuided::trials`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ModelGuided {
     /// The most trials.

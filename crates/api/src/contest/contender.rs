@@ -1,4 +1,4 @@
-//! What takes part in a comparison: our schedules and what one would use otherwise.
+//! What takes part in a comparison: our schedules and plain ONNX Runtime and OpenVINO.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

@@ -1,4 +1,4 @@
-//! Our schedules beside what one would use otherwise, in one interleaved run.
+//! Our schedules beside plain ONNX Runtime and OpenVINO, in one interleaved run.
 
 mod contender;
 mod measurement;
@@ -117,7 +117,7 @@ pub struct ContenderReport {
     pub worst_frame_seconds: f64,
 }
 
-/// Lets our schedules of a network, and what one would use otherwise, take turns. `budget` is for measuring the
+/// Lets our schedules of a network, and plain ONNX Runtime and OpenVINO, take turns. `budget` is for measuring the
 /// network if it is not known. If the caller asks to stop, the rounds so far count.
 ///
 /// # Errors

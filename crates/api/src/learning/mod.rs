@@ -45,7 +45,7 @@ pub(crate) enum Refined {
 }
 
 /// Searches, tries out what the search would choose, learns from it and searches again, for one objective after the
-/// other, until nothing promises to be better than what was tried. What was measured is added to the profile. The first
+/// other, until nothing promises to be better than what was tried, or ten were. What was measured is added to the profile. The first
 /// trial ends the search if it contradicts an old profile.
 pub(crate) fn refine(
     network: &Network,

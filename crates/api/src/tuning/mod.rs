@@ -80,7 +80,7 @@ impl TuneOptions {
 /// The searches.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum TuneAlgorithm {
-    /// Ours: the search of `schedule` on costs that every trial corrects.
+    /// Ours: search on costs that every trial corrects, among stages on single processors and replicas of them.
     ModelGuided,
     /// Shisha, with one of its heuristics.
     Shisha(Heuristic),
@@ -121,7 +121,7 @@ pub struct Tuned {
     pub best: (Schedule, Trial),
     /// Its file. Its numbers count as measured ([`Prediction::is_measured`]) only if the trials ran on this computer.
     pub document: ScheduleDocument,
-    /// No pipeline of stages on single processors, or replicas of them, has a shorter period, by the costs that the
+    /// No pipeline of contiguous stages of whole blocks on single processors, or replicas of them, has a shorter period, by the costs that the
     /// search began with ([`PeriodBound`]).
     pub shortest_predicted_on_single_processors_seconds: f64,
 }

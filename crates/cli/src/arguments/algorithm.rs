@@ -6,7 +6,8 @@ use millstream_pipeline::ParaPipeStrategy;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Algorithm {
     /// Millstream's own search: exact for stages on one processor each and replicas of it, unless memory or links hold
-    /// stages up; a heuristic guided by estimates for teams
+    /// stages up or the memory is too small, and within 1 % with --objective energy; a heuristic guided by estimates for
+    /// teams
     #[value(name = "millstream", alias = "exact")]
     Millstream,
     /// A pipeline on the clusters' cores by splitting, flowing and merging (Wang et al., TCAD 2020, algorithms 1 to 3)

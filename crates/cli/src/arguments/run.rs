@@ -59,7 +59,8 @@ pub(crate) struct RunCommand {
     /// Count the frames that take longer than this, such as 40ms, from their arrival to their result
     #[arg(long, value_name = "TIME", help_heading = "Length and rate")]
     pub(crate) deadline: Option<Budget>,
-    /// Watch stage times and cores while frames flow, and change the schedule when conditions change
+    /// Watch stage times and cores while frames flow, and change the schedule when conditions change: among stages on
+    /// single processors and replicas of them, without the limits of the schedule, energy taken for throughput
     #[arg(long, conflicts_with = "trace")]
     pub(crate) adaptive: bool,
     /// Frames between the first stage's start and the last one's end: more for throughput, fewer for latency

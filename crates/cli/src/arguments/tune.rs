@@ -24,7 +24,7 @@ pub(crate) enum Algorithm {
     HillClimbing,
     /// Random configurations
     RandomWalk,
-    /// Every configuration
+    /// Every configuration; refused if there are more than --trials
     Exhaustive,
 }
 

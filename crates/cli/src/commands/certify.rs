@@ -38,7 +38,7 @@ fn print(certificate: &Certificate, scheduled: &Scheduled, is_memory_shared: boo
     let memory = if is_memory_shared { ", even without memory contention" } else { "" };
     output::facts(&[
         Fact::new("Bound", bound(certificate)),
-        Fact::new("Promise", promise(certificate)),
+        Fact::new("Predicted", promise(certificate)),
         Fact::new("Single", single(certificate, memory)),
         Fact::new("Searched", searched(certificate, scheduled.document.predicted.searched.as_ref(), memory)),
     ]);
@@ -71,7 +71,7 @@ fn promise(certificate: &Certificate) -> String {
 fn single(certificate: &Certificate, memory: &str) -> String {
     match &certificate.single_processors {
         Some(proof) => format!(
-            "contiguous stages on one processor each, or replicas of it, take {} ms at least{memory}: checked over {} states.",
+            "contiguous stages of whole blocks on one processor each, or replicas of it, take {} ms at least{memory}: checked over {} states.",
             milliseconds_of(proof.period_nanoseconds),
             proof.reached.len()
         ),

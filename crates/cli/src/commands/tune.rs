@@ -121,7 +121,7 @@ fn report(command: &TuneCommand, network: &Network, tuned: &Tuned) -> Result<()>
     output::line(format!("{}: {number} by {algorithm}\n", network.name()));
     output::table(&table);
     output::prose(format!(
-        "\nBest: {best} with {:.1} frames/s{in_simulation}. By the costs that it began with, no pipeline of contiguous stages, each on one processor or with replicas on one each, has more than {:.1}.",
+        "\nBest: {best} with {:.1} frames/s{in_simulation}. By the costs that it began with, no pipeline of contiguous stages of whole blocks, each on one processor or with replicas on one each, has more than {:.1}.",
         1.0 / found.period.seconds(),
         1.0 / shortest_on_single
     ));

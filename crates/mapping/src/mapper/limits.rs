@@ -5,14 +5,14 @@ use std::time::Duration;
 
 use millstream_cost::Nanoseconds;
 
-/// About how many steps a core goes in a second.
+/// How many steps a core does in a second, about.
 pub const STEPS_PER_SECOND: u64 = 10_000_000;
 
 /// When a mapper should stop.
 #[derive(Debug, Clone, Copy)]
 pub struct MapperLimits<'a> {
     /// Steps for one problem. A step is about what starting one node takes; it is counted, not measured, so that the
-    /// result is the same on every machine, however busy. There are some [`STEPS_PER_SECOND`].
+    /// result is the same on every machine, however busy. A core does about [`STEPS_PER_SECOND`].
     pub steps: u64,
     /// Wall-clock time for the published integer programs, where they are asked for by themselves: their solver knows
     /// no steps. Nothing else looks at the clock.

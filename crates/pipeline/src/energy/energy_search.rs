@@ -79,8 +79,11 @@ pub(crate) struct EnergySearch<'a> {
     remainders: Vec<Vec<Remainder>>,
     known: Vec<Outcome>,
     constraints: Constraints,
-    /// Per stage; errors add up.
-    tolerance: f64,
+    /// How many times as large as another's a label's latency may be that is kept in its place. With a limit on latency,
+    /// no larger: it might be above the limit.
+    latency_slack: f64,
+    /// The same of what it draws.
+    power_slack: f64,
 }
 
 impl<'a> EnergySearch<'a> {
@@ -90,8 +93,9 @@ impl<'a> EnergySearch<'a> {
             latency: plan.latency,
             joules: plan.energy.map_or(f64::INFINITY, Nanojoules::joules),
         };
-        // Errors of the stages of a pipeline add up, and there are at most as many stages as processors.
+        // What each stage may lose multiplies, and there are at most as many stages as processors.
         let most_stages = problem.counts().decode(problem.counts().most()).iter().sum::<usize>().max(1);
+        let slack = (1.0 + tolerance).powf(1.0 / most_stages as f64);
         let mut search = Self {
             problem,
             options: StageOptions::by_time_and_energy(problem),
@@ -100,7 +104,8 @@ impl<'a> EnergySearch<'a> {
             remainders: Vec::new(),
             known: known.iter().map(outcome).collect(),
             constraints: *constraints,
-            tolerance: tolerance / most_stages as f64,
+            latency_slack: if constraints.max_latency.is_some() { 1.0 } else { slack },
+            power_slack: slack,
         };
         search.remainders = search.remainders();
         search
@@ -239,7 +244,7 @@ impl<'a> EnergySearch<'a> {
 
     /// Drops labels that another one beats, up to the tolerance.
     fn prune(&self, labels: &mut Vec<PipelineLabel>) {
-        let slack = 1.0 + self.tolerance;
+        let Self { latency_slack, power_slack, .. } = self;
         labels.sort_by(|one, other| {
             let numbers = |label: &PipelineLabel| (label.period, label.latency);
             numbers(one).cmp(&numbers(other)).then(one.power.dynamic_joules.total_cmp(&other.power.dynamic_joules))
@@ -247,9 +252,9 @@ impl<'a> EnergySearch<'a> {
         let mut kept: Vec<PipelineLabel> = Vec::new();
         labels.retain(|label| {
             let is_beaten = kept.iter().rev().any(|other| {
-                other.latency.0 as f64 <= label.latency.0 as f64 * slack
-                    && other.power.dynamic_joules <= label.power.dynamic_joules * slack
-                    && other.power.idle_watts <= label.power.idle_watts * slack
+                other.latency.0 as f64 <= label.latency.0 as f64 * latency_slack
+                    && other.power.dynamic_joules <= label.power.dynamic_joules * power_slack
+                    && other.power.idle_watts <= label.power.idle_watts * power_slack
             });
             if !is_beaten {
                 kept.push(*label);

@@ -7,7 +7,7 @@ use crate::board::cores::Cores;
 use crate::board::senders::Senders;
 use crate::options::stage_options::StageOptions;
 
-/// For all senders, every range and number of cores the option with the lowest latency whose period is within a bound.
+/// For each senders, range of blocks and number of cores: the option with the lowest latency whose period is within a bound.
 pub(crate) struct OptionsWithin<'a> {
     options: &'a StageOptions,
     /// Its index.

@@ -27,7 +27,8 @@ const STEPS: usize = 60;
 /// any weights give a bound. Transfers count as free.
 ///
 /// Where the board says what its memory moves, no operator is faster than that, and no frame than all that its
-/// operators move; only operators that take time wherever they run count as moving anything.
+/// operators move; only operators that take time wherever they run count as moving anything. Accelerators with memory of
+/// their own count as moving through the board's as well, as they do in simulations.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ThroughputBound {
     /// No schedule passes frames more often.

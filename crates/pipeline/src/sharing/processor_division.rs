@@ -166,8 +166,8 @@ pub(crate) fn last_within(front: &[Plan], most: Nanoseconds) -> Option<&Plan> {
 /// Divides the board's processors among networks so that rounds of frames, as many of each as its weight says, pass as
 /// often as possible and every network keeps to its deadline.
 ///
-/// Exact among divisions that give every core and accelerator to one network, for problems without teams: the best
-/// pipeline of each network for every set of processors is found by [`best_period()`] and [`pareto_front`], and dynamic
+/// Exact among divisions that give every core and accelerator to one network, for problems without teams, where all
+/// fits into the memory and stages share no link: the best pipeline of each network for every set of processors is found by [`best_period()`] and [`pareto_front`], and dynamic
 /// programming over (networks, processors given away) finds the division.
 ///
 /// # Errors

@@ -36,7 +36,7 @@ pub struct Prediction {
     pub watts: Option<f64>,
 }
 
-/// A period that none of the schedules goes below that a search went through.
+/// A lower bound on the period of all schedules in the space that was searched.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SearchedBound {

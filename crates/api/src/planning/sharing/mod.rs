@@ -35,9 +35,9 @@ pub struct Shared {
     pub simulated_latencies: Option<Vec<Duration>>,
 }
 
-/// Finds how most rounds of frames of all networks pass a board: by turns on all processors, or each on processors of
-/// its own. Which division is best is found exactly where stages run on one processor each, all fits into the memory
-/// and there are no deadlines; where deadlines cost rounds then, stages of several processors are tried as well. What
+/// Finds the way to share a board that gives the highest common frame rate of those it tries: by turns on all
+/// processors, or each network on processors of its own. Which division is best is found exactly where stages run on one
+/// processor each, share no link, do not compete for memory, all fits into it and there are no deadlines; where deadlines cost rounds then, stages of several processors are tried as well. What
 /// networks that take turns wait for each other is simulated, and their rounds are as simulated.
 ///
 /// # Errors

@@ -8,7 +8,7 @@ use millstream_report::{
 
 use super::tables::{notes, rates, times};
 
-const LEGEND: [&str; 2] = ["our schedules", "what one would use otherwise"];
+const LEGEND: [&str; 2] = ["our schedules", "plain ONNX Runtime and OpenVINO"];
 
 /// What there is to tell of one network.
 pub(super) fn chapter(network: &Network, report: &NetworkContest, conditions: &str) -> ReportChapter {

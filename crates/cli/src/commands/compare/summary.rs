@@ -1,4 +1,4 @@
-//! One row per network: our schedules beside the best of what one would use otherwise; "ORT" is ONNX Runtime at its
+//! One row per network: our schedules beside the best of plain ONNX Runtime and OpenVINO; "ORT" is ONNX Runtime at its
 //! best.
 
 use millstream::{ContenderReport, EngineName, NetworkContest};

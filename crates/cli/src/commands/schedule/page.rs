@@ -66,9 +66,9 @@ impl PlanPage<'_> {
                 "frames per second",
                 rate(predicted.period_seconds),
                 if self.document.clocks.is_empty() {
-                    format!("at most {} by these costs", rate(best))
+                    format!("by costs at most {}", rate(best))
                 } else {
-                    format!("at most {} by these costs at these clocks", rate(best))
+                    format!("by costs at most {} at these clocks", rate(best))
                 },
             ),
             number("a frame every", format!("{} ms", milliseconds(predicted.period_seconds)), String::new()),
