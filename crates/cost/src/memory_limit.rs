@@ -36,7 +36,7 @@ impl MemoryLimit {
 }
 
 /// What a part of an operator moves to and from memory of these bytes of the whole: so many of its channels or rows.
-/// Parts of bytes count as whole ones.
+/// Parts of bytes count as whole ones: memory moves whole ones.
 pub fn bytes_of_part(whole: u64, part: usize, of: usize) -> u64 {
     let moved = (u128::from(whole) * part as u128).div_ceil((of as u128).max(1));
     u64::try_from(moved).unwrap_or(u64::MAX)

@@ -49,7 +49,7 @@
 //! | `error.rs`, `inputs.rs` | errors, and what problems are made from |
 //! | `board` | a board's processors as searches count them: numbers of cores, kinds of senders, power |
 //! | `ways` | ways to run a stage, by number, and what replicas on them give |
-//! | `times` | what each stage takes on a single processor, and parts of operators at least |
+//! | `times` | what each stage takes on a single processor, parts of operators at least, and places of stages in tables |
 //! | `teams` | what stages take on several processors that work on one frame together: bounds, and the best that was found |
 //! | `plan` | plans and their constraints, and which of several is wanted |
 //! | `problem` | [`Problem`]: the above for one network on one board; from stages to plans, and from plans to schedules |

@@ -81,4 +81,4 @@ pub use service_rates::{
 };
 pub use stage_id::StageId;
 pub use task_time::task_time;
-pub use tasks::{Share, Task, TaskInput};
+pub use tasks::{Share, Task, TaskInput, bytes_shared};

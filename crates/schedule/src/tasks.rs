@@ -38,12 +38,14 @@ pub struct Share {
 impl Share {
     /// The part's share of a size in bytes.
     pub fn of_bytes(self, bytes: u64) -> u64 {
-        part_of(bytes, self.part, self.of)
+        bytes_shared(bytes, self.part, self.of)
     }
 }
 
-/// The bytes of `part` channels or rows of a value that has `of` of them.
-fn part_of(bytes: u64, part: usize, of: usize) -> u64 {
+/// The bytes that `part` channels or rows of a value have, which has `of` of them. Parts of bytes are left out, so that
+/// the shares of a value have no more bytes together than it has itself. What moves through memory is rounded up instead
+/// ([`millstream_cost::bytes_of_part`]).
+pub fn bytes_shared(bytes: u64, part: usize, of: usize) -> u64 {
     (u128::from(bytes) * part as u128 / (of as u128).max(1)) as u64
 }
 
@@ -238,6 +240,6 @@ impl ValueRows {
 
     /// The rows' part of a size.
     fn of_bytes(&self, bytes: u64) -> u64 {
-        part_of(bytes, self.rows.len(), self.of)
+        bytes_shared(bytes, self.rows.len(), self.of)
     }
 }

@@ -21,10 +21,4 @@ impl ClusterId {
     pub(crate) fn all(count: usize) -> impl ExactSizeIterator<Item = Self> + DoubleEndedIterator {
         (0..count).map(Self)
     }
-
-    /// Its bit in a set of clusters.
-    #[inline]
-    pub(crate) const fn bit(self) -> usize {
-        1 << self.0
-    }
 }

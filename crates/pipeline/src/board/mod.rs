@@ -1,6 +1,7 @@
 //! A board as searches see it: clusters, numbers of their cores, kinds of senders, and what processors draw.
 
 pub(crate) mod cluster_id;
+pub(crate) mod cluster_set;
 pub(crate) mod core_sets;
 pub(crate) mod cores;
 pub(crate) mod memory_limits;

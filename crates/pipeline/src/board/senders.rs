@@ -17,6 +17,11 @@ impl Senders {
     /// only the first stage begins at the first block, so the two never meet.
     pub(crate) const NETWORK: Self = Self(0);
 
+    /// Whether a stage that begins with this block may have these senders: the first stage has only the network.
+    pub(crate) fn may_send_to(self, start: BlockId) -> bool {
+        start.index() > 0 || self == Self::NETWORK
+    }
+
     /// The first so many of all sets.
     pub(crate) fn all(count: usize) -> impl Iterator<Item = Self> {
         (0..count).map(Self)

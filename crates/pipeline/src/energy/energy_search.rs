@@ -42,31 +42,23 @@ struct LabelPlace {
     at: usize,
 }
 
-/// What a plan amounts to at least.
+/// What a plan, a stage, or the stages from some block on amount to at least.
 #[derive(Clone, Copy)]
-struct Outcome {
+struct LeastAmounts {
     period: Nanoseconds,
     latency: Nanoseconds,
     joules: f64,
 }
 
-impl Outcome {
+impl LeastAmounts {
     fn is_no_better_than(&self, other: &Self) -> bool {
         other.period <= self.period && other.latency <= self.latency && other.joules <= self.joules * (1.0 + 1e-12)
     }
 }
 
-/// The least that blocks from here on add, whatever runs the others, with at most so many cores.
-#[derive(Clone, Copy)]
-struct Remainder {
-    period: Nanoseconds,
-    latency: Nanoseconds,
-    joules: f64,
-}
-
-const NOTHING: Remainder = Remainder { period: Nanoseconds::ZERO, latency: Nanoseconds::ZERO, joules: 0.0 };
-const IMPOSSIBLE: Remainder =
-    Remainder { period: Nanoseconds(u64::MAX), latency: Nanoseconds(u64::MAX), joules: f64::INFINITY };
+const NOTHING: LeastAmounts = LeastAmounts { period: Nanoseconds::ZERO, latency: Nanoseconds::ZERO, joules: 0.0 };
+const IMPOSSIBLE: LeastAmounts =
+    LeastAmounts { period: Nanoseconds(u64::MAX), latency: Nanoseconds(u64::MAX), joules: f64::INFINITY };
 
 /// The search for trade-offs that some known plans do not have.
 pub(crate) struct EnergySearch<'a> {
@@ -75,9 +67,11 @@ pub(crate) struct EnergySearch<'a> {
     all_senders: Vec<Senders>,
     /// Per number of cores: those that leave room for it.
     compatible: Vec<Vec<Cores>>,
-    /// Per start, per number of cores that are left.
-    remainders: Vec<Vec<Remainder>>,
-    known: Vec<Outcome>,
+    /// Per first block that is not done, per number of cores that are left: the least that the blocks from there on add,
+    /// whatever runs the others.
+    remainders: Vec<Vec<LeastAmounts>>,
+    /// Of known plans.
+    known: Vec<LeastAmounts>,
     constraints: Constraints,
     /// How many times as large as another's a label's latency may be that is kept in its place. With a limit on latency,
     /// no larger: it might be above the limit.
@@ -88,7 +82,7 @@ pub(crate) struct EnergySearch<'a> {
 
 impl<'a> EnergySearch<'a> {
     pub(crate) fn new(problem: &'a Problem, constraints: &Constraints, tolerance: f64, known: &[Plan]) -> Self {
-        let outcome = |plan: &Plan| Outcome {
+        let outcome = |plan: &Plan| LeastAmounts {
             period: plan.period,
             latency: plan.latency,
             joules: plan.energy.map_or(f64::INFINITY, Nanojoules::joules),
@@ -112,7 +106,7 @@ impl<'a> EnergySearch<'a> {
     }
 
     /// Backward, each of the three for itself, with the best senders that there could be.
-    fn remainders(&self) -> Vec<Vec<Remainder>> {
+    fn remainders(&self) -> Vec<Vec<LeastAmounts>> {
         let (blocks, sizes) = (self.problem.blocks(), self.problem.counts().len());
         let mut remainders = vec![vec![IMPOSSIBLE; sizes]; blocks + 1];
         remainders[blocks].fill(NOTHING);
@@ -134,9 +128,9 @@ impl<'a> EnergySearch<'a> {
     }
 
     /// The least of each that a stage on so many cores takes.
-    fn least(&self, blocks: BlockRange, cores: Cores) -> Option<Remainder> {
+    fn least(&self, blocks: BlockRange, cores: Cores) -> Option<LeastAmounts> {
         let options = || self.all_senders.iter().flat_map(|&senders| self.options.on(senders, blocks, cores));
-        Some(Remainder {
+        Some(LeastAmounts {
             period: options().map(|option| option.period).min()?,
             latency: options().map(|option| option.latency).min()?,
             joules: options().map(|option| option.power.dynamic_joules).min_by(f64::total_cmp)?,
@@ -144,7 +138,7 @@ impl<'a> EnergySearch<'a> {
     }
 
     /// The best that can come of a prefix.
-    fn outlook(&self, label: &PipelineLabel, end: BlockId, left: Cores) -> Option<Outcome> {
+    fn outlook(&self, label: &PipelineLabel, end: BlockId, left: Cores) -> Option<LeastAmounts> {
         let rest = self.remainders[end.index()][left.index()];
         if !rest.joules.is_finite() {
             return None;
@@ -156,7 +150,7 @@ impl<'a> EnergySearch<'a> {
         }
         let StagePower { dynamic_joules, idle_watts } = label.power;
         let joules = dynamic_joules + rest.joules + idle_watts * period.seconds();
-        Some(Outcome { period, latency, joules })
+        Some(LeastAmounts { period, latency, joules })
     }
 
     fn is_worth_it(&self, label: &PipelineLabel, end: BlockId, left: Cores) -> bool {

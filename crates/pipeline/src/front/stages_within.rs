@@ -64,8 +64,7 @@ impl<'a> StagesWithin<'a> {
         for start in (0..problem.blocks()).map(BlockId::new) {
             for senders in problem.all_senders() {
                 begins.push(rows.len());
-                // The first stage has no senders.
-                if start.index() == 0 && senders != Senders::NETWORK {
+                if !senders.may_send_to(start) {
                     continue;
                 }
                 let row = |end| Row {

@@ -11,7 +11,7 @@ use crate::options::allocations::Allocations;
 use crate::options::energy_allocations::EnergyAllocations;
 use crate::options::useful_ways::UsefulWays;
 use crate::problem::Problem;
-use crate::times::range_table::{place, ranges};
+use crate::times::stage_places::StagePlaces;
 use crate::ways::multisets::{MultisetId, Multisets};
 use crate::ways::stage_blocks::StageBlocks;
 use crate::ways::stage_option::{SizedOption, StageOption};
@@ -27,8 +27,7 @@ pub(crate) struct StageOptions {
     pub(super) options: Vec<StageOption>,
     /// Where the options of each of the senders, range and number of cores begin, and the end of all.
     pub(super) begins: Vec<usize>,
-    /// How many ranges of blocks there are.
-    ranges: usize,
+    places: StagePlaces,
     /// How many numbers of cores there are.
     sizes: usize,
     multisets: Arc<Multisets>,
@@ -63,31 +62,29 @@ impl StageOptions {
 
     /// `of_stage` adds the options of a stage, by ascending cores.
     fn collect(problem: &Problem, mut of_stage: impl FnMut(StageBlocks, &mut Vec<SizedOption>)) -> Self {
-        let sizes = problem.counts().len();
+        let (places, sizes) = (problem.stage_places(), problem.counts().len());
         let (mut options, mut begins, mut options_of_stage) = (Vec::new(), Vec::new(), Vec::new());
-        for senders in problem.all_senders() {
-            for blocks in ranges(problem.blocks()) {
-                options_of_stage.clear();
-                if !blocks.begins_chain() || senders == Senders::NETWORK {
-                    of_stage(StageBlocks { senders, blocks }, &mut options_of_stage);
-                }
-                let mut options_left = options_of_stage.iter().peekable();
-                for cores in problem.counts().all() {
-                    begins.push(options.len());
-                    while let Some(sized) = options_left.next_if(|sized| sized.cores == cores) {
-                        options.push(sized.option);
-                    }
+        for stage in places.all() {
+            options_of_stage.clear();
+            if stage.is_possible() {
+                of_stage(stage, &mut options_of_stage);
+            }
+            let mut options_left = options_of_stage.iter().peekable();
+            for cores in problem.counts().all() {
+                begins.push(options.len());
+                while let Some(sized) = options_left.next_if(|sized| sized.cores == cores) {
+                    options.push(sized.option);
                 }
             }
         }
         begins.push(options.len());
-        Self { options, begins, ranges: ranges(problem.blocks()).count(), sizes, multisets: Arc::default() }
+        Self { options, begins, places, sizes, multisets: Arc::default() }
     }
 
     /// The place of the first number of cores of a range.
     #[inline]
     pub(crate) fn row(&self, senders: Senders, blocks: BlockRange) -> usize {
-        (senders.index() * self.ranges + place(blocks)) * self.sizes
+        self.places.of(senders, blocks) * self.sizes
     }
 
     /// The options of a stage on so many cores.

@@ -7,7 +7,8 @@ use crate::board::cores::Cores;
 use crate::board::senders::Senders;
 use crate::options::ways_by_cores::{SizedWay, WaysByCores};
 use crate::problem::Problem;
-use crate::times::range_table::{place, ranges};
+use crate::times::stage_places::StagePlaces;
+use crate::ways::stage_blocks::StageBlocks;
 use crate::ways::timed_way::TimedWay;
 use crate::ways::way::WayId;
 
@@ -15,27 +16,24 @@ use crate::ways::way::WayId;
 /// times.
 pub(crate) struct UsefulWays {
     pub(crate) by_cores: WaysByCores,
+    /// By the places of stages.
     of_stages: Vec<Vec<TimedWay>>,
-    ranges: usize,
+    places: StagePlaces,
 }
 
 impl UsefulWays {
     pub(crate) fn of(problem: &Problem) -> Self {
         let by_cores = WaysByCores::of(problem);
-        let count = ranges(problem.blocks()).count();
-        let mut of_stages = Vec::with_capacity(count * problem.all_senders().count());
-        for senders in problem.all_senders() {
-            for blocks in ranges(problem.blocks()) {
-                let is_possible = !blocks.begins_chain() || senders == Senders::NETWORK;
-                of_stages.push(if is_possible { by_cores.useful(problem, senders, blocks) } else { Vec::new() });
-            }
-        }
-        Self { by_cores, of_stages, ranges: count }
+        let places = problem.stage_places();
+        let useful = |stage: StageBlocks| {
+            if stage.is_possible() { by_cores.useful(problem, stage.senders, stage.blocks) } else { Vec::new() }
+        };
+        Self { of_stages: places.all().map(useful).collect(), by_cores, places }
     }
 
     /// Those of one stage.
     pub(crate) fn on(&self, senders: Senders, blocks: BlockRange) -> &[TimedWay] {
-        &self.of_stages[senders.index() * self.ranges + place(blocks)]
+        &self.of_stages[self.places.of(senders, blocks)]
     }
 }
 

@@ -168,7 +168,7 @@ impl<'a> PeriodSearch<'a> {
     /// The longest stage that pipelines may end with which keep to a period and lead to a state.
     fn last_stage(&self, state: PeriodState, period: Nanoseconds) -> Option<SizedStage> {
         for start in (0..state.done.index()).map(BlockId::new) {
-            let may_send = |(senders, _): &(Senders, PrefixId)| start.index() > 0 || *senders == Senders::NETWORK;
+            let may_send = |(senders, _): &(Senders, PrefixId)| senders.may_send_to(start);
             for (senders, prefix) in self.prefixes.after(start).filter(may_send) {
                 let before = &self.reached[prefix.index()];
                 let blocks = BlockRange::new(start, state.done);

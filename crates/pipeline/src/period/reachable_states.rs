@@ -1,9 +1,10 @@
 //! What pipelines reach whose stages are all faster than a given period: the proof that it is the shortest.
 
 use millstream_cost::Nanoseconds;
-use millstream_partition::BlockRange;
+use millstream_partition::{BlockId, BlockRange};
 
 use crate::board::cluster_id::ClusterId;
+use crate::board::cluster_set::ClusterSet;
 use crate::board::cores::Cores;
 use crate::board::senders::Senders;
 use crate::error::PipelineError;
@@ -60,14 +61,13 @@ impl ReachableStates {
         if problem.cluster_count() > MOST_CLUSTERS {
             return Ok(None);
         }
-        let lasts = if problem.processors.has_any_link { 1 << problem.cluster_count() } else { 1 };
         let blocks = problem.blocks();
         if count_states(problem).saturating_mul(blocks * blocks) > MOST_STEPS || problem.counts().len() > MOST_SIZES {
             return Ok(None);
         }
         let about = shortest_period(problem)?.period.0;
         // Sums of rates may miss halves of nanoseconds, which are rounded up, by their last digits.
-        let reach = |nanoseconds: u64| Self::below(problem, lasts, Nanoseconds(nanoseconds));
+        let reach = |nanoseconds: u64| Self::below(problem, Nanoseconds(nanoseconds));
         let candidates = about.saturating_sub(1).max(1)..=about.saturating_add(1);
         Ok(candidates
             .map(|period| (period, reach(period)))
@@ -82,50 +82,89 @@ impl ReachableStates {
     }
 
     /// What is reached with stages whose periods are rounded to less than a given one.
-    fn below(problem: &Problem, lasts: usize, period: Nanoseconds) -> Self {
-        let (blocks, sizes) = (problem.blocks(), problem.counts().len());
-        let mask = |cores: Cores| {
-            let used = problem.counts().decode(cores);
-            let in_use = problem.clusters().filter(|cluster| used[cluster.index()] > 0);
-            let mask = in_use.fold(0, |mask, cluster| mask | cluster.bit());
-            if lasts == 1 { 0 } else { mask }
-        };
-        let last_of: Vec<usize> = problem.counts().all().map(mask).collect();
-        let compatible: Vec<Vec<Cores>> =
-            problem.counts().all().map(|cores| problem.counts().with_room_for(cores)).collect();
+    fn below(problem: &Problem, period: Nanoseconds) -> Self {
+        let counts = problem.counts();
+        let last_of: Vec<ClusterSet> = counts.all().map(|cores| last_clusters(problem, cores)).collect();
+        let compatible: Vec<Vec<Cores>> = counts.all().map(|cores| counts.with_room_for(cores)).collect();
 
-        // Per range and cores used, by the clusters of the last stage: blocks are reached in their order.
-        let mut is_reached = vec![false; (blocks + 1) * sizes * lasts];
-        let place = |end: usize, used: Cores, last: usize| (end * sizes + used.index()) * lasts + last;
-        is_reached[place(0, Cores::NONE, 0)] = true;
+        // Blocks are reached in their order.
+        let mut reached = Reached::start(problem);
         let mut rates = SingleRates::new(problem);
-        for start in 0..blocks {
-            for last in 0..lasts {
-                let reached: Vec<bool> =
-                    problem.counts().all().map(|used| is_reached[place(start, used, last)]).collect();
-                if !reached.contains(&true) {
+        for start in (0..problem.blocks()).map(BlockId::new) {
+            for last in reached.last_clusters() {
+                let used_before: Vec<bool> = counts.all().map(|used| reached.contains(start, used, last)).collect();
+                if !used_before.contains(&true) {
                     continue;
                 }
-                let senders = if start == 0 { Senders::NETWORK } else { problem.senders_of_mask(last) };
-                for end in start + 1..=blocks {
-                    rates.compute(problem, senders, BlockRange::from(start..end));
+                let senders = if start.index() == 0 { Senders::NETWORK } else { problem.senders_on_clusters(last) };
+                for end in (start.index() + 1..=problem.blocks()).map(BlockId::new) {
+                    rates.compute(problem, senders, BlockRange::new(start, end));
                     let quicker = |cores: &Cores| rates.is_quicker(problem, *cores, period);
-                    for cores in problem.counts().all().skip(1).filter(quicker) {
-                        for &used in compatible[cores.index()].iter().filter(|used| reached[used.index()]) {
-                            is_reached[place(end, used + cores, last_of[cores.index()])] = true;
+                    for cores in counts.all().skip(1).filter(quicker) {
+                        for &used in compatible[cores.index()].iter().filter(|used| used_before[used.index()]) {
+                            reached.insert(end, used + cores, last_of[cores.index()]);
                         }
                     }
                 }
             }
         }
+        Self { period, blocks: problem.blocks(), states: reached.states(problem) }
+    }
+}
 
-        let state = |(used, last): (Cores, usize)| ReachableState {
+/// The clusters of a stage on these cores, as far as the next stage has to know them.
+fn last_clusters(problem: &Problem, cores: Cores) -> ClusterSet {
+    if !problem.processors.has_any_link {
+        return ClusterSet::EMPTY;
+    }
+    let used = problem.counts().decode(cores);
+    ClusterSet::of(problem.clusters().filter(|cluster| used[cluster.index()] > 0))
+}
+
+/// Which numbers of blocks are done by pipelines on exactly some cores, with the last stage on some clusters.
+struct Reached {
+    is_reached: Vec<bool>,
+    sizes: usize,
+    /// The clusters that the last stage's sets are of; 0 where these make no difference.
+    clusters: usize,
+}
+
+impl Reached {
+    /// Only the start, at which nothing is done.
+    fn start(problem: &Problem) -> Self {
+        let clusters = if problem.processors.has_any_link { problem.cluster_count() } else { 0 };
+        let (blocks, sizes) = (problem.blocks(), problem.counts().len());
+        let mut start = Self { is_reached: vec![false; ((blocks + 1) * sizes) << clusters], sizes, clusters };
+        start.insert(BlockId::new(0), Cores::NONE, ClusterSet::EMPTY);
+        start
+    }
+
+    /// The sets of clusters that a last stage may have been on.
+    fn last_clusters(&self) -> impl Iterator<Item = ClusterSet> + Clone + use<> {
+        ClusterSet::all(self.clusters)
+    }
+
+    fn place(&self, done: BlockId, used: Cores, last: ClusterSet) -> usize {
+        ((done.index() * self.sizes + used.index()) << self.clusters) + last.index()
+    }
+
+    fn contains(&self, done: BlockId, used: Cores, last: ClusterSet) -> bool {
+        self.is_reached[self.place(done, used, last)]
+    }
+
+    fn insert(&mut self, done: BlockId, used: Cores, last: ClusterSet) {
+        let place = self.place(done, used, last);
+        self.is_reached[place] = true;
+    }
+
+    /// All but the start, by cores and then by the last stage's clusters.
+    fn states(&self, problem: &Problem) -> Vec<ReachableState> {
+        let state = |(used, last): (Cores, ClusterSet)| ReachableState {
             cores_per_cluster: problem.counts().decode(used),
-            last_clusters: problem.clusters().filter(|cluster| last & cluster.bit() != 0).collect(),
-            blocks_done: (0..=blocks).filter(|&end| is_reached[place(end, used, last)]).collect(),
+            last_clusters: problem.clusters().filter(|&cluster| last.contains(cluster)).collect(),
+            blocks_done: (0..=problem.blocks()).filter(|&done| self.contains(BlockId::new(done), used, last)).collect(),
         };
-        let all = problem.counts().all().flat_map(|used| (0..lasts).map(move |last| (used, last))).skip(1);
-        let states = all.map(state).filter(|state| !state.blocks_done.is_empty()).collect();
-        Self { period, blocks, states }
+        let all = problem.counts().all().flat_map(|used| self.last_clusters().map(move |last| (used, last)));
+        all.skip(1).map(state).filter(|state| !state.blocks_done.is_empty()).collect()
     }
 }

@@ -10,14 +10,13 @@ use crate::options::useful_ways::UsefulWays;
 use crate::options::ways_by_cores::FewerCores;
 use crate::period::single_rates::SingleRates;
 use crate::problem::Problem;
-use crate::times::range_table::{place, ranges};
-use crate::ways::stage_blocks::StageBlocks;
+use crate::times::stage_places::StagePlaces;
 
 /// For all senders, every range of blocks and every number of cores, the shortest period of replicas on so many cores
 /// or fewer.
 pub(crate) struct StagePeriods {
     periods: Vec<Nanoseconds>,
-    ranges: usize,
+    places: StagePlaces,
     sizes: usize,
 }
 
@@ -26,27 +25,25 @@ impl StagePeriods {
     pub(crate) const NEVER: Nanoseconds = Nanoseconds(u64::MAX);
 
     pub(crate) fn of(problem: &Problem, ways: &UsefulWays) -> Self {
-        let (sizes, count) = (problem.counts().len(), ranges(problem.blocks()).count());
+        let (places, sizes) = (problem.stage_places(), problem.counts().len());
         let mut rates = SingleRates::new(problem);
-        let mut periods = Vec::with_capacity(problem.all_senders().count() * count * sizes);
-        for senders in problem.all_senders() {
-            for blocks in ranges(problem.blocks()) {
-                if blocks.begins_chain() && senders != Senders::NETWORK {
-                    periods.extend(std::iter::repeat_n(Self::NEVER, sizes));
-                    continue;
-                }
-                rates.compute(problem, senders, blocks);
-                rates.add_teams(problem, ways, StageBlocks { senders, blocks });
-                let period = |&rate: &f64| if rate > 0.0 { period_of(rate) } else { Self::NEVER };
-                periods.extend(rates.of_cores().iter().map(period));
+        let mut periods = Vec::with_capacity(places.len() * sizes);
+        for stage in places.all() {
+            if !stage.is_possible() {
+                periods.extend(std::iter::repeat_n(Self::NEVER, sizes));
+                continue;
             }
+            rates.compute(problem, stage.senders, stage.blocks);
+            rates.add_teams(problem, ways, stage);
+            let period = |&rate: &f64| if rate > 0.0 { period_of(rate) } else { Self::NEVER };
+            periods.extend(rates.of_cores().iter().map(period));
         }
-        Self { periods, ranges: count, sizes }
+        Self { periods, places, sizes }
     }
 
     /// Those of one stage, by the numbers of cores.
     pub(crate) fn on(&self, senders: Senders, blocks: BlockRange) -> &[Nanoseconds] {
-        let row = (senders.index() * self.ranges + place(blocks)) * self.sizes;
+        let row = self.places.of(senders, blocks) * self.sizes;
         &self.periods[row..row + self.sizes]
     }
 

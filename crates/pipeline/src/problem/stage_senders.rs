@@ -1,8 +1,10 @@
 //! The senders to the stages of a problem.
 
+use crate::board::cluster_set::ClusterSet;
 use crate::board::cores::Cores;
 use crate::board::senders::Senders;
 use crate::problem::Problem;
+use crate::times::stage_places::StagePlaces;
 use crate::ways::prefixes::Prefixes;
 use crate::ways::way::WayId;
 
@@ -17,15 +19,20 @@ impl Problem {
         Prefixes::new(self.blocks(), self.all_senders().count())
     }
 
+    /// All stages that there could be.
+    pub(crate) fn stage_places(&self) -> StagePlaces {
+        StagePlaces::new(self.blocks(), self.all_senders().count())
+    }
+
     /// The senders to the stage after one on these cores.
     pub(crate) fn senders_on(&self, cores: Cores) -> Senders {
         let used = self.processors.counts.decode(cores);
         self.processors.kinds.of(self.clusters().filter(|cluster| used[cluster.index()] > 0))
     }
 
-    /// The senders to the stage after one on these clusters, a bit for each.
-    pub(crate) fn senders_of_mask(&self, mask: usize) -> Senders {
-        self.processors.kinds.of(self.clusters().filter(|cluster| mask & cluster.bit() != 0))
+    /// The senders to the stage after one on these clusters.
+    pub(crate) fn senders_on_clusters(&self, clusters: ClusterSet) -> Senders {
+        self.processors.kinds.of(self.clusters().filter(|&cluster| clusters.contains(cluster)))
     }
 
     /// The senders to the stage after one with these replicas.

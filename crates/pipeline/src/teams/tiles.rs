@@ -8,7 +8,7 @@ use millstream_cost::{ClassId, Nanoseconds, TileCost, TilePlace};
 use millstream_graph::{Along, ValueId};
 use millstream_mapping::ProcessorId;
 use millstream_partition::SubgraphId;
-use millstream_schedule::OperatorSplit;
+use millstream_schedule::{OperatorSplit, bytes_shared};
 
 use crate::teams::context::TeamContext;
 use crate::teams::regions::Region;
@@ -67,7 +67,7 @@ struct Tiling<'a> {
 #[derive(Debug, Clone, Copy)]
 struct ReadValue {
     bytes: u64,
-    rows: u64,
+    rows: usize,
 }
 
 impl<'a> Tiling<'a> {
@@ -81,7 +81,7 @@ impl<'a> Tiling<'a> {
         let bytes = |value: ValueId| graph.value(value).bytes().unwrap_or(0);
         let rows = |value: ValueId| {
             let shape = graph.value(value).shape.as_ref();
-            shape.and_then(|shape| shape.dimensions().get(axis).copied()).unwrap_or(1).max(1) as u64
+            shape.and_then(|shape| shape.dimensions().get(axis).copied()).unwrap_or(1).max(1)
         };
 
         let boundary = graph.boundary(&region.operators);
@@ -123,8 +123,8 @@ impl<'a> Tiling<'a> {
         let costs = self.costs[processor.index()].as_ref()?;
         self.context.spend(costs.len() as u64);
         let table = &self.context.table;
-        let all = self.region.rows.rows() as u64;
-        let made_rows = rows.len() as u64;
+        let all = self.region.rows.rows();
+        let made_rows = rows.len();
         let tile = self.region.rows.tile(rows);
         let class = |place: ProcessorId| self.class_ids[place.index()];
         let transfer = |from: ProcessorId, to: ProcessorId, bytes: u64| {
@@ -135,7 +135,7 @@ impl<'a> Tiling<'a> {
             tile.read.iter().filter_map(move |(value, read)| Some((source, self.read.get(value)?, read)))
         });
         let arrival = arrivals.map(|(source, &ReadValue { bytes, rows }, read)| {
-            let part = read.as_ref().map_or(bytes, |read| share(bytes, read.len() as u64, rows));
+            let part = read.as_ref().map_or(bytes, |read| bytes_shared(bytes, read.len(), rows));
             transfer(source, processor, part)
         });
         let mut time = arrival.max().unwrap_or_default();
@@ -144,13 +144,8 @@ impl<'a> Tiling<'a> {
             let at = TilePlace { is_head: place == 0, is_last: place == last };
             time += cost.time(made.len(), self.rows[place], at);
         }
-        Some(time + transfer(processor, end, share(self.made_bytes, made_rows, all)))
+        Some(time + transfer(processor, end, bytes_shared(self.made_bytes, made_rows, all)))
     }
-}
-
-/// The bytes of so many rows of a value.
-fn share(bytes: u64, rows: u64, all: u64) -> u64 {
-    (u128::from(bytes) * u128::from(rows) / u128::from(all.max(1))) as u64
 }
 
 #[cfg(test)]

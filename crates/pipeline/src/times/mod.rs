@@ -4,4 +4,5 @@ pub(crate) mod crossing_times;
 pub(crate) mod dual_prices;
 pub(crate) mod operator_parts;
 pub(crate) mod range_table;
+pub(crate) mod stage_places;
 pub(crate) mod stage_times;

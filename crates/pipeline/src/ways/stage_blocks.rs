@@ -10,3 +10,10 @@ pub(crate) struct StageBlocks {
     pub(crate) senders: Senders,
     pub(crate) blocks: BlockRange,
 }
+
+impl StageBlocks {
+    /// Whether a pipeline can have it.
+    pub(crate) fn is_possible(self) -> bool {
+        self.senders.may_send_to(self.blocks.start())
+    }
+}
