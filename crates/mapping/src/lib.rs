@@ -26,7 +26,8 @@
 //!
 //! [`map_network()`] maps all subgraphs of a network: one after the other, each for every processor on which the one
 //! before may have ended. What it returns is the best composition of the mappings that were found, subgraph after
-//! subgraph.
+//! subgraph. That is for comparison with the literature: stages on teams, whose operators may also be divided, are
+//! searched in `millstream-pipeline`.
 //!
 //! Feature `highs` (on by default): integer programs, solved by HiGHS. Without it nothing but Rust is compiled; the
 //! published programs `CoarseIlp` and `FineIlp` are not there, and [`BoundedMapper`] searches as it does otherwise,
@@ -49,7 +50,7 @@
 //! | `quick.rs` | short searches that do for many small problems |
 //! | `series` | problems that nodes divide into parts, solved part by part |
 //! | `bounded.rs` | [`BoundedMapper`]: all of the above in turn |
-//! | `network` | whole networks, subgraph after subgraph |
+//! | `network` | whole networks, subgraph after subgraph, as in the literature |
 //!
 //! Invariants: every mapping is evaluated by the same rules ([`MappingProblem::execute`]), whichever mapper found it;
 //! results are the same in every run, on every machine (searches are limited by steps; only [`FineIlp`] heeds the
