@@ -1,3 +1,5 @@
+//! The backend itself: segments prepared for cores, for a device, or for cores that OpenVINO chooses by a hint.
+
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;

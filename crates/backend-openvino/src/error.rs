@@ -1,3 +1,5 @@
+//! Failures of the OpenVINO library and its devices, and their messages in one line.
+
 use std::path::PathBuf;
 
 use millstream_backend::BackendError;

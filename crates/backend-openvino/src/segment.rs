@@ -1,3 +1,5 @@
+//! Frames through one compiled model: inputs, outputs, and the loss of its device.
+
 use std::sync::Arc;
 
 use millstream_backend::{BackendError, PreparedSegment, Tensor, check_inputs, copy_output, marks};

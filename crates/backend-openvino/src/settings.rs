@@ -1,3 +1,5 @@
+//! Precisions and hints, and the properties of OpenVINO that follow from them.
+
 /// What floats are computed with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Precision {

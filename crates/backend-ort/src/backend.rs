@@ -1,3 +1,5 @@
+//! The backend and its settings: sessions on cores, with a provider's kernels, or on a provider's device.
+
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};

@@ -1,3 +1,5 @@
+//! The ONNX Runtime library of this process: loading, version, plug-ins and telemetry.
+
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};

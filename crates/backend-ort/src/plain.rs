@@ -1,3 +1,5 @@
+//! Inference by ONNX Runtime alone, as the reference for results.
+
 use std::collections::BTreeMap;
 use std::path::Path;
 

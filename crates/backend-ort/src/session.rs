@@ -1,3 +1,5 @@
+//! Frames through the session of one segment, their cancellation, and the session's profile.
+
 use std::sync::Arc;
 
 use millstream_backend::{BackendError, Canceller, PreparedSegment, Tensor, check_inputs, copy_output};

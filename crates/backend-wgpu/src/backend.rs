@@ -1,3 +1,5 @@
+//! Shaders and constants that the segments of a model share on a graphics device.
+
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, Weak};
 

@@ -1,3 +1,5 @@
+//! Shapes as shaders need them: batch, channels, and everything within a channel.
+
 /// The dimensions of a value as a segment sees it.
 pub(crate) struct Extent {
     pub(crate) batch: u64,

@@ -1,3 +1,5 @@
+//! Thread granularity: how much of a convolution each invocation of its shader computes.
+
 use std::collections::BTreeMap;
 
 /// What an invocation of the convolution shader computes.

@@ -1,3 +1,5 @@
+//! The interfaces of backends: preparing segments, running frames through them, and ending a run early.
+
 use std::sync::Arc;
 
 use millstream_board::Processor;

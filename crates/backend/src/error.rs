@@ -1,3 +1,5 @@
+//! Failures of backends: missing libraries, segments that can't be prepared, lost devices, failed frames.
+
 use thiserror::Error;
 
 /// Why a backend could not prepare or run something.

@@ -1,3 +1,5 @@
+//! A choice among backends, segment by segment, behind the interface of one.
+
 use std::sync::Arc;
 use std::time::Duration;
 

@@ -1,3 +1,5 @@
+//! Typed arrays in shared storage, which may be a backend's own memory.
+
 use std::any::Any;
 use std::fmt;
 use std::sync::Arc;

@@ -1,3 +1,5 @@
+//! The number of threads for a segment, by what was measured for each family of operators.
+
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, PoisonError};
 

@@ -1,3 +1,5 @@
+//! Sequential inference of a network, with inputs and outputs in the order in which the network declares them.
+
 use std::sync::Arc;
 
 use millstream_board::Processor;

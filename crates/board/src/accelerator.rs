@@ -1,3 +1,5 @@
+//! Accelerators such as GPUs and NPUs, and the links over which data moves.
+
 use std::fmt;
 
 use schemars::JsonSchema;

@@ -1,3 +1,5 @@
+//! The model of a board: clusters, accelerators, links and memory, and the processors that they make up.
+
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;

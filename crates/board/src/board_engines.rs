@@ -1,3 +1,5 @@
+//! Engines of a whole board: its providers, and the choice of engines for its clusters.
+
 use std::collections::BTreeSet;
 
 use crate::board::{Board, Engines};

@@ -1,3 +1,5 @@
+//! Board files, and the checks that make boards of them.
+
 use std::collections::HashSet;
 
 use schemars::JsonSchema;

@@ -1,3 +1,5 @@
+//! Engines, such as ONNX Runtime and OpenVINO, and the sets of them that clusters may compute with.
+
 use std::fmt;
 
 use schemars::JsonSchema;

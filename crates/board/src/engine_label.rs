@@ -1,3 +1,5 @@
+//! Names of a board's own engines, short enough to be stored and copied without allocation.
+
 use std::cmp::Ordering;
 use std::fmt;
 use std::hash::{Hash, Hasher};

@@ -1,3 +1,5 @@
+//! Faults in board files, and processors or engines that a board does not have.
+
 use thiserror::Error;
 
 use crate::core_id::CoreId;

@@ -1,3 +1,5 @@
+//! A digest that tells one board's hardware and engines from another's.
+
 use sha2::{Digest, Sha256};
 
 use crate::accelerator::Accelerator;

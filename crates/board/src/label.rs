@@ -1,3 +1,5 @@
+//! Labels of clusters in the order of their speed: `B` for the fastest, `s` for the slowest.
+
 use std::cmp::Reverse;
 
 use crate::cluster::Cluster;

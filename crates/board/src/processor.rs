@@ -1,3 +1,5 @@
+//! Processors, the units that stages run on, and classes of interchangeable ones.
+
 use std::fmt;
 
 use schemars::JsonSchema;

@@ -1,3 +1,5 @@
+//! The version and the time that files carry as their origin.
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

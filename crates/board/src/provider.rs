@@ -1,3 +1,5 @@
+//! Execution providers of ONNX Runtime in board files, and checks of how a board uses them.
+
 use std::collections::{BTreeMap, HashSet};
 use std::fmt;
 use std::path::PathBuf;

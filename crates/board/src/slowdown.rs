@@ -1,3 +1,5 @@
+//! Boards on which single cores are slower than their neighbours.
+
 use crate::board::Board;
 use crate::core_id::CoreId;
 use crate::error::BoardError;

@@ -1,3 +1,5 @@
+//! Times on the command line, from a microsecond to a day.
+
 use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;

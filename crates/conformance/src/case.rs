@@ -1,3 +1,5 @@
+//! Cases of the suite: models in folders, and the tensors that belong to them.
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,3 +1,5 @@
+//! Engines to be tested, each with its list of refusals and the least numbers of models that must agree.
+
 use std::sync::Arc;
 
 use millstream_backend::{Backend, BackendError};

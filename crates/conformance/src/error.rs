@@ -1,3 +1,5 @@
+//! Faults of the suite's own files: some that can't be read, and lists of refusals that are malformed.
+
 use std::path::PathBuf;
 
 use thiserror::Error;

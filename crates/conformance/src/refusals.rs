@@ -1,3 +1,5 @@
+//! Lists of exceptions: models that an engine may refuse or compute otherwise, and the message for each.
+
 use std::collections::BTreeMap;
 
 use crate::engine::EngineUnderTest;

@@ -1,3 +1,5 @@
+//! Failures of plans and hosts, and of single frames.
+
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 

@@ -1,3 +1,5 @@
+//! Time limits after which a front takes hosts for lost, sends frames again, or gives up.
+
 use std::time::Duration;
 
 /// How a [`Front`](crate::Front) deals with time.

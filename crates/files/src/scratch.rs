@@ -1,3 +1,5 @@
+//! Temporary folders that leave nothing behind, even where the process has to end at once.
+
 use std::io;
 use std::path::Path;
 

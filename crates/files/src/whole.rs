@@ -1,3 +1,5 @@
+//! Writing of files that replace others only when they are complete.
+
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};

@@ -1,3 +1,5 @@
+//! Failures with frames and results: unreadable files, misfits, and inputs for which nothing can be made up.
+
 use std::path::PathBuf;
 
 use millstream_backend::BackendError;

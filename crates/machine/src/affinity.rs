@@ -1,3 +1,5 @@
+//! The cores that threads may use, and how the calling thread is scheduled: pinning, slices, real time.
+
 use millstream_board::CoreId;
 
 /// The cores that this process may use, by its cpuset and affinity mask; `None` if the system does not tell.

@@ -1,3 +1,5 @@
+//! Clock limits of single cores, as Linux keeps them in sysfs.
+
 use std::path::PathBuf;
 
 use millstream_board::CoreId;

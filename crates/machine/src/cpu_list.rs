@@ -1,3 +1,5 @@
+//! Core numbers from the lists of CPUs in the kernel's files.
+
 use millstream_board::CoreId;
 
 /// Reads the kernel's notation for sets of CPUs, such as `0-3,6`. `None` if the text is not in it.

@@ -1,3 +1,5 @@
+//! Failures of detection: no usable core, or an impossible description of them.
+
 use std::path::PathBuf;
 
 use millstream_board::{BoardError, CoreId};

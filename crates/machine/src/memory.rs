@@ -1,3 +1,5 @@
+//! The allocator of glibc: returning freed memory, sharing heaps, and counting what is allocated.
+
 /// Gives memory that this process has freed back to the system. Allocators keep what was freed for later, in pieces
 /// that other sizes do not fit; a process that lets go of something large, again and again, seems to grow. Takes up to
 /// some milliseconds. Does nothing where the system's allocator is not glibc's.

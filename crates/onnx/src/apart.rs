@@ -1,3 +1,5 @@
+//! Sub-models for compilers that can't return a value which the model reads as well.
+
 use std::collections::HashSet;
 
 use prost::Message;

@@ -1,3 +1,5 @@
+//! Models made from code, node by node.
+
 use millstream_graph::DataType;
 
 use crate::error::OnnxError;

@@ -1,3 +1,5 @@
+//! Faults of models: unreadable files, unknown operators and dimensions, weights out of bounds, impossible cuts.
+
 use std::path::PathBuf;
 
 use millstream_graph::{GraphError, Shape};

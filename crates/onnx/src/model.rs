@@ -1,3 +1,5 @@
+//! A network as it was read: its graph, the nodes behind it, its weights and its digest.
+
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
 use std::path::Path;

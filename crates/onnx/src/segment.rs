@@ -1,3 +1,5 @@
+//! Sub-models: segments, and parts of them by channels or rows, with weights inside or beside the file.
+
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;

@@ -1,3 +1,5 @@
+//! Input names and attributes of the node behind an operator.
+
 use millstream_graph::OperatorId;
 
 use crate::model::Model;

@@ -1,3 +1,5 @@
+//! Frame times in batches longer than the system's time slices, and how exact their means are.
+
 use std::time::Duration;
 
 use millstream_predict::Statistics;

@@ -1,3 +1,5 @@
+//! Failures while measuring: of segments, accelerators and threads.
+
 use millstream_backend::BackendError;
 use millstream_board::Processor;
 use thiserror::Error;

@@ -1,3 +1,5 @@
+//! Times of ranges of blocks on every number of cores, measured again where they were disturbed.
+
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 use std::time::{Duration, Instant};

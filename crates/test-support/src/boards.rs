@@ -1,3 +1,5 @@
+//! Boards from texts such as `B2+s2+G`.
+
 use std::str::FromStr;
 
 use millstream_board::{

@@ -1,3 +1,5 @@
+//! Small graphs: from texts with an operator a line, chains, a diamond.
+
 use std::collections::HashMap;
 
 use millstream_graph::{

@@ -1,3 +1,5 @@
+//! Cost tables from a function or from a few times, and transfers between all processors.
+
 use millstream_board::{Board, ProcessorClass};
 use millstream_cost::{CostTable, Nanoseconds, TransferModel};
 use millstream_graph::{Graph, Operator};

@@ -1,3 +1,5 @@
+//! Compositions of integers: the ways to cut a chain of layers into stages.
+
 /// All ways to write `layers` as a sum of `stages` positive numbers, in lexicographic order. Calls `visit` for each
 /// until it returns `false`.
 pub(crate) fn for_each_composition(layers: usize, stages: usize, visit: &mut dyn FnMut(&[usize]) -> bool) {

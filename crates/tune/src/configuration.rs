@@ -1,3 +1,5 @@
+//! Pipelines as searches change them: layers and places of stages, and the small steps between them.
+
 use std::fmt;
 use std::ops::Range;
 

@@ -1,3 +1,5 @@
+//! Trials that are computed from a table of layer times, with noise and transfers.
+
 use millstream_cost::Nanoseconds;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;

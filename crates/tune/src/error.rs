@@ -1,3 +1,5 @@
+//! Failures of tuning: impossible searches, and configurations that can't be measured.
+
 use thiserror::Error;
 
 /// Why tuning could not go on.

@@ -1,3 +1,5 @@
+//! Exhaustive search over the layers and places of stages, for small spaces.
+
 use millstream_cost::Nanoseconds;
 
 use crate::Tuner;

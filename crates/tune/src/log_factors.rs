@@ -1,3 +1,5 @@
+//! Regularised least squares for the logarithms of factors, of which weighted sums were observed.
+
 use nalgebra::{DMatrix, DVector};
 
 /// Steps of the Gauss-Newton iteration; it converges quadratically from the last result.

@@ -1,3 +1,5 @@
+//! Trials of configurations, and the interface of what runs them.
+
 use millstream_board::CoreId;
 use millstream_cost::Nanoseconds;
 

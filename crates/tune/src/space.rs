@@ -1,3 +1,5 @@
+//! The search space: layers with their work, places by kind, and the number of configurations.
+
 use std::fmt;
 
 use crate::error::TuneError;

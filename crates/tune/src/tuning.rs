@@ -1,3 +1,5 @@
+//! Results of searches, and the record of trials that they come from.
+
 use millstream_cost::Nanoseconds;
 
 use crate::error::TuneError;

@@ -1,3 +1,5 @@
+//! C functions for the result of a frame: its outputs, its number, and freeing it.
+
 use super::MsTensor;
 use super::pointers::{place, reference};
 use super::status::MsStatus;

@@ -1,3 +1,5 @@
+//! C functions for a session: opening it, its inputs and outputs, single frames, the plan and a report.
+
 use std::ffi::c_char;
 
 use millstream_api::files::to_json;

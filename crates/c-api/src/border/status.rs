@@ -1,3 +1,5 @@
+//! Return codes of the C interface.
+
 /// What became of a call. `ms_last_error` tells more of all but the first two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(i32)]

@@ -1,3 +1,5 @@
+//! C structures for tensors, inputs and outputs, and their conversion.
+
 use std::ffi::{c_char, c_void};
 
 use millstream_api::Tensor;

@@ -1,3 +1,5 @@
+//! C functions for texts: the version, the last error, and freeing a text.
+
 use std::ffi::{CString, c_char};
 
 use crate::last_error::{self, guarded_or};

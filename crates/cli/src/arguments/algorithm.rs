@@ -1,3 +1,5 @@
+//! Values of `schedule --algorithm`: Millstream's own search and the published ones.
+
 use clap::ValueEnum;
 use millstream::PublishedAlgorithm;
 use millstream_pipeline::ParaPipeStrategy;

@@ -1,3 +1,5 @@
+//! Flags for the machine that a command is about, and those of `board` and `boards`.
+
 use std::path::PathBuf;
 
 use anyhow::Result;

@@ -1,3 +1,5 @@
+//! Flags of `calibrate`: a board, published measurements of it, and the cost models to write.
+
 use std::path::PathBuf;
 
 use clap::Args;

@@ -1,3 +1,5 @@
+//! Flags of `certify`: a schedule, its certificate, and the costs or the system that it was made for.
+
 use std::path::PathBuf;
 
 use clap::Args;

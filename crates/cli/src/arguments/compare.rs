@@ -1,3 +1,5 @@
+//! Flags of `compare`: networks, the machine, slow cores, and the length of the measurement.
+
 use std::path::PathBuf;
 
 use clap::Args;

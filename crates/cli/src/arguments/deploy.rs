@@ -1,3 +1,5 @@
+//! Flags of `deploy`: a board behind ssh, the network for it, and folders here and there.
+
 use std::path::PathBuf;
 
 use clap::Args;

@@ -1,3 +1,5 @@
+//! Flags of `fit`: a profile, the model for convolutions, and phases that were measured on an accelerator.
+
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};

@@ -1,3 +1,5 @@
+//! Flags for frames from files: arrays, and images with their scaling, normalisation and size.
+
 use anyhow::{Result, bail};
 use clap::Args;
 use millstream::Inputs;

@@ -1,3 +1,5 @@
+//! Flags for a network and its open dimensions, and the options to read it with.
+
 use anyhow::{Result, bail};
 use clap::Args;
 use millstream::ReadOptions;

@@ -1,3 +1,5 @@
+//! Values of `--objective`, for parsing and for completion in shells.
+
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use millstream::Objective;
 

@@ -1,3 +1,5 @@
+//! Flags of `profile`: networks, the machine, the time for measuring, and the file to write or resume.
+
 use std::path::PathBuf;
 
 use clap::Args;

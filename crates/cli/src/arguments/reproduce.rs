@@ -1,3 +1,5 @@
+//! Flags of `reproduce`: a paper, which of its tables and figures, and where the results go.
+
 use std::path::PathBuf;
 
 use clap::Args;

@@ -1,3 +1,5 @@
+//! Flags of `run`: the stream of frames and its rate, adaptation, expected results, and files to write.
+
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};

@@ -1,3 +1,5 @@
+//! Flags of `schedule`: networks, costs, the search, objective and limits; and the commands to go on with.
+
 use std::path::{Path, PathBuf};
 
 use clap::Args;

@@ -1,3 +1,5 @@
+//! Flags that commands on an existing schedule share: its file, its network and the machine.
+
 use std::path::PathBuf;
 
 use clap::Args;

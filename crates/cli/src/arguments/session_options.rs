@@ -1,3 +1,5 @@
+//! Flags of `session-options`: a network, its frames, slow cores, and the length of the measurement.
+
 use clap::Args;
 use millstream::{SlowCore, TURN};
 

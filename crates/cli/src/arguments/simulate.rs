@@ -1,3 +1,5 @@
+//! Flags of `simulate`: a schedule, costs, frames, noise, and disturbances of the board.
+
 use std::path::PathBuf;
 
 use clap::Args;

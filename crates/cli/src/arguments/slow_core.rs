@@ -1,3 +1,5 @@
+//! Values of `--slow-core`: a core and the factor of its slowdown.
+
 use millstream::SlowCore;
 use millstream_board::CoreId;
 

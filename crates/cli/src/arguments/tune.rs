@@ -1,3 +1,5 @@
+//! Flags of `tune`: the search, its trials on the machine or in simulation; and the command to go on with.
+
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};

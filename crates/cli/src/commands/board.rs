@@ -1,3 +1,5 @@
+//! `board`: processors and engines of a machine, as tables or as a board file.
+
 use anyhow::Result;
 use millstream::{CpuQuota, EngineReport, Machine, engines};
 use millstream_report::{Align, Table, board_table};

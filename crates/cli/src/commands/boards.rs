@@ -1,3 +1,5 @@
+//! `boards`: the built-in boards with their names and processors.
+
 use anyhow::Result;
 use millstream::BuiltInBoard;
 use millstream_board::Board;

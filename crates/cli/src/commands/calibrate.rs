@@ -1,3 +1,5 @@
+//! `calibrate`: cost models of a board from published measurements, and how well they fit.
+
 use std::collections::BTreeSet;
 
 use anyhow::{Context, Result};

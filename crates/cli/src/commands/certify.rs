@@ -1,3 +1,5 @@
+//! `certify`: the check of a certificate, and what it proves of its schedule.
+
 use anyhow::{Result, bail};
 use millstream::{CostSource, Hosts, Scheduled, certify, read_schedules};
 use millstream_certify::Certificate;

@@ -1,3 +1,5 @@
+//! `profile`: measurements of networks and of the sweep, which can be resumed, and a summary of them.
+
 use anyhow::{Context, Result, bail};
 use millstream::{Machine, Network, files, read_profile};
 use millstream_predict::Profile;

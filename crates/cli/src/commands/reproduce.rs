@@ -1,3 +1,5 @@
+//! `reproduce`: the claims of papers, computed anew, as tables, figures, a page or JSON.
+
 use std::path::Path;
 
 use anyhow::{Context, Result};

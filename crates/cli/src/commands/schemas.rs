@@ -1,3 +1,5 @@
+//! `schemas`: a JSON schema for each file format.
+
 use anyhow::{Context, Result};
 use millstream::{RunReport, files};
 use millstream_board::{BoardDocument, SystemDocument};

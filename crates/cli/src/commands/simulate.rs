@@ -1,3 +1,5 @@
+//! `simulate`: schedules in simulation, compared with what was predicted for them.
+
 use std::path::Path;
 
 use anyhow::{Context, Result};

@@ -1,3 +1,5 @@
+//! `tune`: a search by trials, and the table of them.
+
 use anyhow::Result;
 use millstream::{Machine, Network, TuneOn, Tuned, files, read_schedules, tune};
 use millstream_report::{Align, Table, counted, milliseconds};

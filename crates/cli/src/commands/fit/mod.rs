@@ -1,3 +1,5 @@
+//! `fit`: cost models from a profile, with their accuracy as tables and as a plot.
+
 mod accelerator;
 
 use std::collections::BTreeMap;

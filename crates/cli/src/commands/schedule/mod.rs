@@ -1,3 +1,5 @@
+//! `schedule`: plans for a network or several, and the files and pages that they are written to.
+
 mod limits;
 mod one_plan;
 mod page;

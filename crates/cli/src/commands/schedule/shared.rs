@@ -1,3 +1,5 @@
+//! Schedules for several networks that share a board.
+
 use anyhow::{Result, bail};
 use millstream::{Machine, Network, NetworkShare, Objective, Shared, files, plan_shared};
 use millstream_board::Board;
