@@ -6,8 +6,8 @@ use crate::command::{Failure, cargo, crates, package, run};
 use crate::folders::{root, target_folder};
 use crate::untested::Untested;
 use crate::{
-    arrows, bench_record, book, certificates, chaos, circles, claims, conformance, dependencies, exhaustive, imports,
-    lengths, light, names, native, outside, plugin, pointers, readmes, soak, tools, variants,
+    arrows, bench_record, book, certificates, chaos, circles, claims, conformance, dependencies, exhaustive, heads,
+    imports, lengths, light, names, native, outside, plugin, pointers, readmes, soak, tools, variants,
 };
 
 /// All tests: unit, property, snapshot, end to end, and the examples in the documentation. Arguments narrow them down
@@ -93,6 +93,7 @@ fn as_written() -> Result<(), Failure> {
     claims::check()?;
     pointers::check()?;
     lengths::check()?;
+    heads::check()?;
     imports::check()?;
     names::check()?;
     variants::check()?;

@@ -23,6 +23,7 @@ mod exhaustive;
 mod files;
 mod folders;
 mod fuzz;
+mod heads;
 mod imports;
 mod lengths;
 mod light;
