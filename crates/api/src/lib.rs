@@ -103,7 +103,7 @@ pub use millstream_pipeline::{Constraints, Objective};
 pub use millstream_runtime::EngineOptions;
 pub use network::{Inputs, Network};
 pub use planning::{NetworkShare, PlanOn, Planned, Shared, plan, plan_shared, plan_with_clocks};
-pub use plans::{Aim, Plans, ProvenSearch, choose_clocks, clocks_text};
+pub use plans::{Aim, Plans, choose_clocks, clocks_text};
 pub use provenance::provenance;
 pub use published::{PublishedComparison, PublishedPlan, PublishedRow, SearchWork, compare_published, plan_published};
 pub use published_algorithm::PublishedAlgorithm;

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use millstream_backend::{Backend, Tensor};
 use millstream_board::{Board, Cluster, Core, EngineName, Processor};
 use millstream_machine::{CpuQuota, usable_cores};
-use millstream_pipeline::{Objective, Plan, Problem};
+use millstream_pipeline::{Objective, Plan};
 use millstream_runtime::{Engine, EngineOptions};
 use millstream_schedule::Schedule;
 
@@ -16,6 +16,7 @@ use crate::backends::core_engine::Plain;
 use crate::error::Error;
 use crate::measuring::steady;
 use crate::network::Network;
+use crate::plans::Plans;
 use crate::schedules::engine;
 
 /// One way to run a network.
@@ -54,12 +55,12 @@ impl Contender {
     /// One of our schedules.
     pub(crate) fn schedule(
         network: &Network,
-        problem: &Problem,
+        plans: &Plans,
         plan: &Plan,
         objective: Objective,
         backend: &Arc<dyn Backend>,
     ) -> Result<Self, Error> {
-        let schedule = problem.schedule(plan);
+        let schedule = plans.schedule(plan);
         let engine = engine::new(network, &schedule, backend, EngineOptions::default())?;
         Ok(Self {
             name: format!("millstream for {objective}"),

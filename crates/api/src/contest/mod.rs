@@ -161,7 +161,7 @@ pub fn compare(
             |other: &&mut Contender| other.own.as_ref().is_some_and(|planned| planned.plan.is_same_pipeline(plan));
         match contenders.iter_mut().find(is_same) {
             Some(contender) => contender.name = format!("{}, {objective}", contender.name),
-            None => contenders.push(Contender::schedule(network, &plans.problem, plan, objective, &backend)?),
+            None => contenders.push(Contender::schedule(network, &plans, plan, objective, &backend)?),
         }
     }
 

@@ -50,7 +50,7 @@ pub(super) struct PlanModel<'a> {
 
 impl PlanModel<'_> {
     fn candidate(&self, plan: &Plan) -> Candidate {
-        Candidate { plan: plan.clone(), schedule: self.plans.problem.schedule(plan) }
+        Candidate { plan: plan.clone(), schedule: self.plans.schedule(plan) }
     }
 
     /// How far a plan is from the objective: the geometric mean of what counts, with its weights.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use millstream_cost::Clocks;
 use millstream_pipeline::{ClockedPlan, Plan};
-use millstream_schedule::ScheduleDocument;
+use millstream_schedule::{Schedule, ScheduleDocument};
 
 use crate::control::Control;
 use crate::error::Error;
@@ -39,7 +39,9 @@ pub struct Planned {
     pub plans: Plans,
     /// The plan that suits the aim.
     pub plan: Plan,
-    /// Its file.
+    /// Its stages and the cores that run them.
+    pub schedule: Schedule,
+    /// The schedule's file.
     pub document: ScheduleDocument,
     /// The front over the clocks that were looked at ([`choose_clocks`]), if clocks were chosen.
     pub clocked_front: Option<Vec<ClockedPlan>>,
@@ -110,8 +112,9 @@ pub(crate) fn chosen(
     clocked_front: Option<Vec<ClockedPlan>>,
 ) -> Result<Planned, Error> {
     let plan = plans.chosen(aim.objective)?.clone();
-    let (_, document) = plans.document(&plan, aim.objective, network, machine.board())?;
-    Ok(Planned { plans, plan, document: ScheduleDocument { clocks, ..document }, clocked_front })
+    let (schedule, document) = plans.document(&plan, aim.objective, network, machine.board())?;
+    let document = ScheduleDocument { clocks, ..document };
+    Ok(Planned { plans, plan, schedule, document, clocked_front })
 }
 
 /// Plans from a cached profile, tried out on this machine. `anew`: from a new one in any case, which takes so long.

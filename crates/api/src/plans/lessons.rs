@@ -198,7 +198,7 @@ pub(crate) mod tests {
     /// The plan of the least latency, with the latency that it has by another table.
     fn tried(plans: &Plans, network: &Network, truth: &CostTable) -> (Schedule, Plan) {
         let plan = plans.front.first().unwrap();
-        let schedule = plans.problem.schedule(plan);
+        let schedule = plans.schedule(plan);
         let evaluation = schedule.evaluate(network.graph(), truth).unwrap();
         let times = evaluation.stages.iter().map(|stage| stage.replica_times.clone()).collect();
         (schedule, plan.clone().with_measured(times, evaluation.period))

@@ -24,41 +24,41 @@ pub use clocks::{choose_clocks, clocks_text};
 
 /// The pipelines that a search went through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ProvenSearch {
+pub(crate) struct ProvenSearch {
     /// A period that none of them goes below.
-    pub bound: PeriodBound,
+    pub(crate) bound: PeriodBound,
     /// The teams that their stages may run on.
-    pub teams: TeamSpace,
+    pub(crate) teams: TeamSpace,
 }
 
 /// The plans that a search found for a network on a board, with its bounds.
 pub struct Plans {
     /// The search's problem.
-    pub problem: Problem,
+    pub(crate) problem: Problem,
     /// The plans that no other beats, in period, latency and, if it was asked for, energy. What was tried has the
     /// numbers that it was seen to have.
     pub front: Vec<Plan>,
     /// The costs that were searched on.
     pub table: CostTable,
     /// What no schedule on the board goes below under these costs.
-    pub bound: ThroughputBound,
+    pub(crate) bound: ThroughputBound,
     /// The shortest period of all pipelines whose stages run on one processor each, or on replicas of it, under these
     /// costs: exact where memory's bandwidth limits nothing, and not above it where it does. `None` if some stage needs
     /// several, if the memory has no room for it, or if its stages or replicas wait for the same link, so that it takes
     /// longer.
     pub best_on_single_processors: Option<Nanoseconds>,
     /// The space that was searched, and what is proven of it.
-    pub searched: ProvenSearch,
+    pub(crate) searched: ProvenSearch,
     /// Whether processors compete for the memory's bandwidth, so that plans' numbers are simulated.
     pub competes_for_memory: bool,
     /// Whether some plans' numbers are simulated: for the sake of memory, or because several of their stages, or
     /// replicas of one, wait for the same link.
-    pub is_simulated: bool,
+    pub(crate) is_simulated: bool,
     /// Whether the memory had room for all that the search found
     /// ([`PlansWithinMemory`](millstream_pipeline::PlansWithinMemory)).
-    pub is_whole: bool,
+    pub(crate) is_whole: bool,
     /// What was asked for.
-    pub aim: Aim,
+    pub(crate) aim: Aim,
     pub(crate) lessons: Lessons,
 }
 
@@ -76,6 +76,11 @@ impl Plans {
         // What was tried may have turned out not to keep to the constraints.
         self.aim.limits().among(&self.front)?;
         Err(Error::Incomplete { what: "plan to choose from" })
+    }
+
+    /// A plan of this search as a schedule: its classes of processors become cores of the board.
+    pub fn schedule(&self, plan: &Plan) -> Schedule {
+        self.problem.schedule(plan)
     }
 
     /// The plan on the front that is best for an objective, tried or not.
@@ -150,7 +155,7 @@ impl Plans {
         network: &Network,
         board: &Board,
     ) -> Result<(Schedule, ScheduleDocument), Error> {
-        let schedule = self.problem.schedule(plan);
+        let schedule = self.schedule(plan);
         let is_measured = self.lessons.tried.contains(plan);
         // What trials of other plans have taught was not measured with this one.
         let is_taught = !is_measured && !self.lessons.tried.is_empty();
@@ -184,7 +189,7 @@ impl Plans {
         let (table, frames) = (&self.table, SteadyState::FRAMES);
         let plan = match SharedMemory::new(network, board, table) {
             Some(memory) => memory.simulated(&self.problem, plan, frames)?,
-            None => simulated(plan, &self.problem.schedule(plan), network, table, None, frames)?,
+            None => simulated(plan, &self.schedule(plan), network, table, None, frames)?,
         };
         Ok(Plan { period: plan.period.max(self.bound.period), ..plan })
     }

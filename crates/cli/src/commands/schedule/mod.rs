@@ -141,14 +141,14 @@ fn plan_one(command: &ScheduleCommand, network: &Network, machine: &Machine) -> 
     } else {
         plan(machine, network, &aim, command.on(), &control())
     };
-    let Planned { plans, plan: chosen, document, clocked_front } = limits::explain_missed(planned, aim.margin)?;
+    let Planned { plans, plan: chosen, schedule, document, clocked_front } =
+        limits::explain_missed(planned, aim.margin)?;
     if let Some(path) = &command.certificate {
         files::write(path, &files::to_json(&plans.certificate(&document, network, machine.board())?)?)?;
         output::remark(format!("wrote {}; {}", path.display(), command.certify_command(path)));
     }
 
     let front = front_rows(&plans, &chosen, command.objective);
-    let schedule = plans.problem.schedule(&chosen);
     if !command.json {
         if let Some(front) = &clocked_front {
             print_clocks(network, machine.board(), front);

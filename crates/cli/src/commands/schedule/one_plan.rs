@@ -58,7 +58,7 @@ pub(super) fn warn_of_unpredictable(network: &Network) {
 /// The front with what is best for each objective.
 pub(super) fn front_rows(plans: &Plans, chosen: &Plan, objective: Objective) -> Vec<FrontRow> {
     let row = |(plan, best_for): (&Plan, Vec<Objective>)| FrontRow {
-        configuration: plans.problem.schedule(plan).to_string(),
+        configuration: plans.schedule(plan).to_string(),
         period_seconds: plan.period.seconds(),
         latency_seconds: plan.latency.seconds(),
         joules_per_frame: plan.energy.map(Nanojoules::joules),

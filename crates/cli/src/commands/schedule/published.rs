@@ -105,9 +105,8 @@ pub(super) fn plan_all(command: &ScheduleCommand, network: &Network, machine: &M
     let compared = compare_published(machine, network, &command.aim(), command.on(), processors, &control())?;
     let ours = &compared.ours;
     let front = front_rows(&ours.plans, &ours.plan, command.objective);
-    let schedule = ours.plans.problem.schedule(&ours.plan);
     if !command.json {
-        print(network, machine.board(), &front, &schedule, &ours.document, &ours.plans);
+        print(network, machine.board(), &front, &ours.schedule, &ours.document, &ours.plans);
         output::line(format!("\n{heading}\n"));
         output::line(algorithm_tables(&table_rows(&compared)));
     }
@@ -116,7 +115,7 @@ pub(super) fn plan_all(command: &ScheduleCommand, network: &Network, machine: &M
     let page = PlanPage {
         network,
         board: machine.board(),
-        schedule: &schedule,
+        schedule: &ours.schedule,
         document: &ours.document,
         front: &front,
         costs: Some(&ours.plans.table),
