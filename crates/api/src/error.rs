@@ -340,9 +340,11 @@ impl<T, E: Into<Error>> InFile<T> for Result<T, E> {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+    use millstream_onnx::ReadOptions;
+
     use super::*;
     use crate::network::Network;
-    use millstream_onnx::ReadOptions;
+    use crate::session::Limits;
 
     #[test]
     fn a_file_is_named_once() {
@@ -372,9 +374,9 @@ mod tests {
         let network = Network::open("zoo:squeezenet", ReadOptions::default()).unwrap();
         let (latency, throughput, power) = (Some(1e-6), Some(1e6), Some(1e-6));
         let limits = [
-            crate::Limits { max_latency: latency, ..crate::Limits::default() },
-            crate::Limits { min_throughput: throughput, ..crate::Limits::default() },
-            crate::Limits { max_power: power, ..crate::Limits::default() },
+            Limits { max_latency: latency, ..Limits::default() },
+            Limits { min_throughput: throughput, ..Limits::default() },
+            Limits { max_power: power, ..Limits::default() },
         ];
         for limits in limits {
             let aim = crate::Aim::named("throughput", limits, 0.0).unwrap();

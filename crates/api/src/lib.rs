@@ -26,7 +26,7 @@
 //! ours beside plain ONNX Runtime and OpenVINO. A single network is a set of one in all of them.
 //!
 //! A [`Session`] is what interfaces for other languages are made of: a stream that any number of callers share, each
-//! with frames of its own.
+//! with frames of its own. What else those interfaces share is in [`bindings`].
 //!
 //! Features, all on by default: `ort` runs operators on cores with ONNX Runtime, `openvino` with OpenVINO, `wgpu` on
 //! graphics devices, `highs` brings the integer programs of operator mapping, which give stronger bounds. Without
@@ -45,7 +45,7 @@
 //! - `planning`: the way from a network to its plan, or from several networks to plans that share a board.
 //! - `certifying`: certificates written and checked.
 //! - `run`: frames streamed and checked, measured or handed to the caller, and schedules changed while they flow.
-//! - `session`: a stream that many callers share.
+//! - `session`: a stream that many callers share, and in `bindings.rs` what libraries for other languages take of it.
 //! - `contest`: schedules beside plain ONNX Runtime and OpenVINO.
 //! - `tuning`: searches that run schedules.
 //! - `published`: algorithms that others published.
@@ -54,6 +54,7 @@
 //! Invariants: nothing is printed; every error is an [`Error`]; files are written whole or not at all.
 
 mod backends;
+pub mod bindings;
 mod certifying;
 mod contest;
 mod control;
@@ -113,10 +114,7 @@ pub use run::{
     StageReport, Stream, Taken, Throttling, WarmUp, WhenLate, run, run_observed,
 };
 pub use schedules::{Scheduled, document, read_schedules};
-pub use session::{
-    Limits, Owner, Session, SessionReport, SessionRequest, Submissions, Submitted, misfit, not_within,
-    positive_seconds, wait_for,
-};
+pub use session::{Session, SessionReport};
 pub use simulating::{MemoryCompetition, Rounds, SimulateOptions, Simulated, rounds_hertz, simulate};
 pub use systems::{CheckedFrames, HostPart, Hosts, LoadedPart, SystemPlan, SystemRival, plan_system};
 pub use tuning::{TuneAlgorithm, TuneOn, TuneOptions, Tuned, tune};

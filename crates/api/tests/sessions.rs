@@ -6,9 +6,9 @@
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use millstream_api::bindings::{Owner, SessionRequest, Submissions, Submitted, wait_for};
 use millstream_api::{
-    Control, EngineOptions, Error, Event, Machine, Network, Owner, PROFILE_BUDGET, ReadOptions, Session,
-    SessionRequest, Submissions, Submitted, Tensor,
+    Control, EngineOptions, Error, Event, Machine, Network, PROFILE_BUDGET, ReadOptions, Session, Tensor,
 };
 use millstream_onnx::ModelBuilder;
 
@@ -128,8 +128,7 @@ fn frames_of_another_thread_are_waited_for_until_their_end() {
     let session = doubling();
     let submissions = Submissions::new(&session).unwrap();
     let receive = |awaits_more: bool| {
-        let received =
-            millstream_api::wait_for(None, TICK, |time| submissions.receive_within(&session, awaits_more, time));
+        let received = wait_for(None, TICK, |time| submissions.receive_within(&session, awaits_more, time));
         received.unwrap().unwrap().map(|result| result.outcome.unwrap()[0].as_f32().unwrap()[0])
     };
     assert_eq!(receive(false), None, "without waiting for more, nothing is on its way");

@@ -1,6 +1,7 @@
 //! From a model and options to a session at work.
 
-use millstream_api::{Control, Machine, Network, Session, Submissions};
+use millstream_api::bindings::Submissions;
+use millstream_api::{Control, Machine, Network, Session};
 
 use crate::border::MsStatus;
 use crate::failure::Failure;

@@ -3,10 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use millstream_api::bindings::{Limits, SessionRequest, positive_seconds};
 use millstream_api::schedule::ScheduleDocument;
-use millstream_api::{
-    Aim, EngineOptions, Error, Inputs, Limits, Machine, ReadOptions, SessionRequest, files, positive_seconds,
-};
+use millstream_api::{Aim, EngineOptions, Error, Inputs, Machine, ReadOptions, files};
 use serde::Deserialize;
 use serde_json::Value;
 

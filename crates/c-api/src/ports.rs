@@ -2,8 +2,9 @@
 
 use std::ffi::CString;
 
+use millstream_api::Tensor;
+use millstream_api::bindings::misfit;
 use millstream_api::graph::Value;
-use millstream_api::{Tensor, misfit};
 
 use crate::failure::Failure;
 use crate::last_error::text;

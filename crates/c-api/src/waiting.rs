@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use millstream_api::{Error, not_within};
+use millstream_api::Error;
+use millstream_api::bindings::{self, not_within};
 
 use crate::border::MsStatus;
 use crate::failure::Failure;
@@ -10,13 +11,13 @@ use crate::failure::Failure;
 /// Without a limit, it is looked so often.
 const TICK: Duration = Duration::from_secs(1);
 
-/// As [`millstream_api::wait_for`]. A `limit` that is over is a failure that names `what` was waited for.
+/// As [`bindings::wait_for`]. A `limit` that is over is a failure that names `what` was waited for.
 pub(crate) fn wait_for<T>(
     limit: Option<Duration>,
     what: &str,
     look: impl FnMut(Duration) -> Result<Option<T>, Error>,
 ) -> Result<T, Failure> {
-    let found = millstream_api::wait_for(limit, TICK, look)?;
+    let found = bindings::wait_for(limit, TICK, look)?;
     found.ok_or_else(|| Failure::new(MsStatus::Timeout, not_within(limit, what)))
 }
 

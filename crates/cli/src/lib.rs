@@ -30,7 +30,7 @@
 //! The [`tutorial`] goes through it step by step.
 //!
 //! A [`Session`] is what interfaces for other languages are made of: a stream that any number of callers share, each
-//! with frames of its own.
+//! with frames of its own. What else those interfaces share is in [`bindings`].
 //!
 //! # The command
 //!

@@ -2,8 +2,9 @@
 
 use std::sync::{Arc, Mutex, Weak};
 
+use millstream_api::bindings::Owner;
 use millstream_api::runtime::FrameResult;
-use millstream_api::{EngineOptions, Machine, Owner, Scheduled, Session, Tensor};
+use millstream_api::{EngineOptions, Machine, Scheduled, Session, Tensor};
 use pyo3::prelude::*;
 
 use crate::errors;

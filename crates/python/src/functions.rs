@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use millstream_api::bindings::SessionRequest;
 use millstream_api::{
-    Control, CostSource, Error, Machine, MemoryCompetition, PROFILE_BUDGET, Scheduled, SessionRequest, SimulateOptions,
-    Simulated,
+    Control, CostSource, Error, Machine, MemoryCompetition, PROFILE_BUDGET, Scheduled, SimulateOptions, Simulated,
 };
 use pyo3::prelude::*;
 use serde::Serialize;

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use millstream_api::bindings::{Limits, SessionRequest, positive_seconds};
 use millstream_api::frames::{Frame, FrameSet};
 use millstream_api::schedule::ScheduleDocument;
-use millstream_api::{Aim, Error, Limits, Machine, Network, ReadOptions, Scheduled, SessionRequest, positive_seconds};
+use millstream_api::{Aim, Error, Machine, Network, ReadOptions, Scheduled};
 use pyo3::prelude::*;
 
 use crate::documents::{Document, Model};

@@ -4,7 +4,8 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, TryLockError};
 use std::time::Duration;
 
-use millstream_api::{Owner, Submitted, Tensor};
+use millstream_api::Tensor;
+use millstream_api::bindings::{Owner, Submitted};
 use pyo3::exceptions::{PyBaseException, PyException};
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use millstream_api::EngineOptions;
+use millstream_api::bindings::{SessionRequest, Submissions};
 use millstream_api::schedule::ScheduleDocument;
-use millstream_api::{EngineOptions, SessionRequest, Submissions};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 

@@ -3,9 +3,9 @@
 use std::any::Any;
 use std::sync::Arc;
 
-use millstream_api::Tensor;
 use millstream_api::backend::Storage;
 use millstream_api::graph::{DataType, Shape, Value};
+use millstream_api::{Tensor, bindings};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
@@ -90,7 +90,7 @@ fn no_array(py: Python<'_>, value: &Value, reason: PyErr) -> PyErr {
 
 /// In the engine's words.
 fn misfit(value: &Value, found: &str) -> PyErr {
-    InputError::new_err(millstream_api::misfit(value, found).to_string())
+    InputError::new_err(bindings::misfit(value, found).to_string())
 }
 
 /// Elements of a tensor, for numpy to look at where they are.

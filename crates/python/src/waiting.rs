@@ -6,7 +6,8 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
-use millstream_api::{Error, not_within};
+use millstream_api::Error;
+use millstream_api::bindings::{self, not_within};
 use pyo3::prelude::*;
 
 use crate::errors::{self, Timeout};
@@ -31,7 +32,7 @@ pub(crate) fn wait_for<T: Send>(
     what: &str,
     mut look: impl FnMut(Duration) -> PyResult<Option<T>> + Send,
 ) -> PyResult<T> {
-    let found = millstream_api::wait_for(limit, TICK, |time| {
+    let found = bindings::wait_for(limit, TICK, |time| {
         py.check_signals()?;
         py.detach(|| look(time))
     })?;

@@ -2,9 +2,10 @@
 
 use std::ffi::c_char;
 
+use millstream_api::Tensor;
+use millstream_api::bindings::Owner;
 use millstream_api::files::to_json;
 use millstream_api::runtime::FrameResult;
-use millstream_api::{Owner, Tensor};
 use serde::Serialize;
 
 use super::pointers::{place, reference, slice, text_or_none};
