@@ -1,6 +1,7 @@
 //! Boards on which single cores are slower than their neighbours.
 
 use crate::board::Board;
+use crate::cluster::Core;
 use crate::core_id::CoreId;
 use crate::error::BoardError;
 use crate::label;
@@ -37,5 +38,14 @@ impl Board {
         // Labels may name other clusters now.
         board.links.clear();
         Ok(board)
+    }
+
+    /// Whether load is known to run beside the work on cores of the cluster with this label, which makes them appear
+    /// slower ([`Board::with_slowdown`]). One such core counts for its whole cluster, whose cores are alike. What is
+    /// measured there depends on how the system shares a core, for which those who measure allow; `false` on
+    /// accelerators.
+    pub fn is_slowed(&self, cluster: &str) -> bool {
+        let slowed = |core: &Core| core.emulated_slowdown.is_some();
+        self.clusters.iter().any(|own| own.label == cluster && own.cores.iter().any(slowed))
     }
 }

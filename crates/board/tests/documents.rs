@@ -118,6 +118,8 @@ fn a_slowed_core_becomes_the_slow_cluster() {
     assert_eq!(classes, ["B1", "s1"]);
     assert_eq!(slowed.cluster("s").unwrap().cores[0].id, CoreId(1));
     assert_eq!(slowed.cluster("s").unwrap().capacity, 341);
+    assert_eq!(["B", "s", "G"].map(|label| slowed.is_slowed(label)), [false, true, false]);
+    assert!(!board.is_slowed("B"));
     assert_ne!(board.fingerprint(), slowed.fingerprint());
     assert!(board.with_slowdown(&[(CoreId(7), 3.0)]).unwrap_err().to_string().contains("slow core 7"));
     assert!(board.with_slowdown(&[(CoreId(1), 0.5)]).is_err());

@@ -16,7 +16,7 @@ use crate::capture::capture;
 use crate::conditions::{Watch, disturbance, is_disturbed};
 use crate::error::ProfileError;
 use crate::rounds::{ranges, rounds};
-use crate::side_by_side::{Participant, is_shared, side_by_side};
+use crate::side_by_side::{Participant, side_by_side};
 use crate::workload::Workload;
 
 /// How long and how finely to measure.
@@ -237,7 +237,7 @@ pub(crate) fn together(
         prepared.run(inputs)?;
         participant.start();
         let watch = Watch::start(processor);
-        let mut times = BatchedTimes::new(is_shared(board, processor));
+        let mut times = BatchedTimes::new(board.is_slowed(&processor.cluster));
         let mut conditions = SampleConditions::default();
         let begin = Instant::now();
         while !participant.is_over() {

@@ -13,7 +13,7 @@ use crate::conditions::{Watch, disturbance, is_disturbed};
 use crate::error::ProfileError;
 use crate::measure::MeasuringProgress;
 use crate::rounds::rounds;
-use crate::side_by_side::{Participant, is_shared, side_by_side};
+use crate::side_by_side::{Participant, side_by_side};
 use crate::workload::Workload;
 
 /// Frames before a verdict on their spread.
@@ -186,7 +186,7 @@ fn trace(
             class: processor.class(),
             times,
             conditions: watch.conditions(),
-            shared_frame_seconds: is_shared(board, processor).then_some(mean),
+            shared_frame_seconds: board.is_slowed(&processor.cluster).then_some(mean),
         })
     };
 

@@ -6,7 +6,7 @@ use std::thread::Builder;
 use std::time::Duration;
 
 use millstream_backend::BackendError;
-use millstream_board::{Board, CoreId, Processor};
+use millstream_board::{CoreId, Processor};
 
 use crate::error::ProfileError;
 
@@ -175,12 +175,6 @@ pub(crate) fn side_by_side<T: Send>(
     });
     let outcomes = outcomes.collect::<Result<Vec<T>, ProfileError>>()?;
     Ok((!meeting.is_called_off()).then_some(outcomes))
-}
-
-/// Whether other load is known to run on one of the processor's cores.
-pub(crate) fn is_shared(board: &Board, processor: &Processor) -> bool {
-    let slowed = |id| board.cores().any(|core| core.id == id && core.emulated_slowdown.is_some());
-    processor.cores.iter().any(|&id| slowed(id))
 }
 
 /// Pins the calling thread; where the system refuses, the times are what they are.

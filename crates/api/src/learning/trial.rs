@@ -144,7 +144,7 @@ fn note(times: &mut StageTimes, plan: &Plan, board: &Board, result: &FrameResult
         let stage = &plan.stages[span.stage.index()];
         // The processors of a team have one time together.
         let classes = stage.replicas[span.replica].processors.clone();
-        let is_shared = classes.iter().any(|class| is_slowed(board, &class.cluster));
+        let is_shared = classes.iter().any(|class| board.is_slowed(&class.cluster));
         let times = times.entry((span.stage, classes)).or_insert_with(|| BatchedTimes::new(is_shared));
         times.push(span.end.duration_since(span.start));
     }
@@ -179,7 +179,7 @@ fn samples(
         // A stage that sleeps between frames gets more than its share of a shared core, as long as it goes on sleeping:
         // its time says nothing about what it could do with more work.
         let is_idle = time.median_seconds < BUSY * period.seconds() * planned.replicas.len() as f64;
-        if is_idle && is_slowed(board, &processor.cluster) {
+        if is_idle && board.is_slowed(&processor.cluster) {
             return None;
         }
 
@@ -211,10 +211,6 @@ fn show_steps(steps: &[StepSpan], graph: &Graph) {
         let first = graph.operator(step.first).name.as_str();
         tracing::debug!(%step.stage, step.processor, %start, %time, first, step.operators, ?step.portion);
     }
-}
-
-fn is_slowed(board: &Board, cluster: &str) -> bool {
-    board.cluster(cluster).is_ok_and(|cluster| cluster.cores.iter().any(|core| core.emulated_slowdown.is_some()))
 }
 
 #[cfg(test)]
