@@ -5,16 +5,14 @@ use millstream_certify::{
     CERTIFICATE_FORMAT, CERTIFICATE_VERSION, Certificate, PartsPerBillion, ReachedState, SearchedProof, SearchedTeams,
     SingleProcessorProof, TeamProof, ThroughputProof,
 };
-use millstream_cost::{CostTable, Nanoseconds};
+use millstream_cost::Nanoseconds;
 use millstream_pipeline::{
-    ClusterId, PeriodBound, PipelineError, Problem, ProblemInputs, ReachableState, ReachableStates, TeamSpace,
-    ThroughputBound,
+    ClusterId, PeriodBound, PipelineError, ReachableState, ReachableStates, TeamSpace, ThroughputBound,
 };
 use millstream_schedule::ScheduleDocument;
 
 use crate::error::Error;
 use crate::network::Network;
-use crate::plans::timed_engines::with_timed_engines;
 use crate::plans::{Plans, ProvenSearch};
 use crate::provenance;
 
@@ -41,23 +39,20 @@ impl Plans {
             other => other?,
         };
         let certificate = written(document, evaluated, &self.bound);
-        let searched = is_writable.then(|| self.searched_proof(network, board, &searched)).transpose()?;
+        let searched = is_writable.then(|| self.searched_proof());
         let unproven = document.predicted.searched.clone().filter(|_| searched.is_none());
         Ok(Certificate { single_processors: reach.map(proof), searched, unproven, ..certificate })
     }
 
     /// What proves the bound on all that was searched, which is by the costs alone.
-    fn searched_proof(&self, network: &Network, board: &Board, table: &CostTable) -> Result<SearchedProof, Error> {
-        let ProvenSearch { bound: PeriodBound(period), teams: space } = self.searched;
-        let board = &with_timed_engines(board, table);
-        let inputs = ProblemInputs { graph: network.graph(), chain: network.chain(), board, table };
-        let problem = Problem::with_teams_and_effort(inputs, &space.teams(board), self.aim.effort)?;
+    fn searched_proof(&self) -> SearchedProof {
+        let ProvenSearch { by_costs, bound: PeriodBound(period), teams: space } = &self.searched;
         let mut dual_prices: Vec<TeamProof> =
-            problem.team_dual_prices().map(|(team, prices)| sorted(team, prices)).collect();
+            by_costs.team_dual_prices().map(|(team, prices)| sorted(team, prices)).collect();
         dual_prices.sort_by(|one, other| one.processors.cmp(&other.processors));
-        let TeamSpace { most_processors, spans_clusters, has_all_counts } = space;
+        let TeamSpace { most_processors, spans_clusters, has_all_counts } = *space;
         let teams = SearchedTeams { most_processors, spans_clusters, has_all_counts };
-        Ok(SearchedProof { period_nanoseconds: period.0, teams, dual_prices })
+        SearchedProof { period_nanoseconds: period.0, teams, dual_prices }
     }
 }
 

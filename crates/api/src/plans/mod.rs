@@ -23,8 +23,10 @@ pub use aim::Aim;
 pub use clocks::{choose_clocks, clocks_text};
 
 /// The pipelines that a search went through.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ProvenSearch {
+    /// The search's problem by the costs alone, without what trials have shown: its teams' dual prices prove the bound,
+    /// and certificates take them from here.
+    pub(crate) by_costs: Problem,
     /// A period that none of them goes below.
     pub(crate) bound: PeriodBound,
     /// The teams that their stages may run on.
@@ -131,7 +133,7 @@ impl Plans {
     /// What the search has proven of everything that it went through. `millstream-certify` works the space out by
     /// itself and refuses a schedule that names another one.
     fn searched_bound(&self) -> SearchedBound {
-        let ProvenSearch { bound: PeriodBound(period), teams } = self.searched;
+        let ProvenSearch { bound: PeriodBound(period), teams, .. } = self.searched;
         let TeamSpace { most_processors, spans_clusters, has_all_counts } = teams;
         let space = match most_processors {
             0 => SearchedSpace::SingleProcessors,

@@ -63,7 +63,7 @@ impl Plans {
         let within_memory = table.within_memory_of(board, network.graph());
         let space = TeamSpace::of(board);
         let inputs = SearchInputs { network, board, table: &within_memory };
-        let (problem, searched_bound) = searched_problem(inputs, space, aim, &lessons)?;
+        let (problem, searched) = searched_problem(inputs, space, aim, &lessons)?;
         let (name, watcher) = (activity(network), control.clone());
         let problem = problem.with_progress(move |progress| {
             watcher.searching(&name, progress);
@@ -95,7 +95,7 @@ impl Plans {
             table: table.clone(),
             bound,
             best_on_single_processors,
-            searched: ProvenSearch { bound: searched_bound, teams: space },
+            searched,
             is_simulated: competes_for_memory || shares_links,
             is_whole,
             competes_for_memory,
@@ -110,7 +110,7 @@ fn searched_problem(
     space: TeamSpace,
     aim: Aim,
     lessons: &Lessons,
-) -> Result<(Problem, PeriodBound), Error> {
+) -> Result<(Problem, ProvenSearch), Error> {
     let teams = space.teams(board);
     let problem = |table: &CostTable| {
         let inputs = ProblemInputs { graph: network.graph(), chain: network.chain(), board, table };
@@ -121,11 +121,11 @@ fn searched_problem(
 
     let TeamLessons { late_by, factors } = lessons.of_teams(network.graph(), table);
     let mut searched = match late_by {
-        Nanoseconds::ZERO => by_costs,
+        Nanoseconds::ZERO => by_costs.clone(),
         late_by => problem(&table.clone().with_longer_transfers(late_by))?,
     };
     factors.iter().for_each(|(team, factor)| searched.scale_team(team, *factor));
-    Ok((searched, bound))
+    Ok((searched, ProvenSearch { by_costs, bound, teams: space }))
 }
 
 /// The shortest period on single processors, if stages and replicas reach it with what they take over links together,
