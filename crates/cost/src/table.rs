@@ -27,14 +27,14 @@ impl ClassId {
 /// Operators x processor classes to times. Operators are those of one graph.
 #[derive(Debug, Clone)]
 pub struct CostTable {
-    operators: usize,
+    pub(crate) operators: usize,
     pub(crate) classes: Vec<ProcessorClass>,
     /// Row per class.
     pub(crate) entries: Vec<Option<CostEntry>>,
     pub(crate) hand_overs: Vec<HandOver>,
     /// The different clusters and accelerators of the classes, and which of them each class is of.
-    units: Vec<String>,
-    unit_of: Vec<usize>,
+    pub(crate) units: Vec<String>,
+    pub(crate) unit_of: Vec<usize>,
     /// Row per sending unit.
     pub(crate) links: Vec<Option<LinkCost>>,
     /// Row per sending class.
