@@ -95,3 +95,121 @@ fn solve_scaled(
         None => (units.clone(), units),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use millstream_board::ProcessorClass;
+
+    use super::*;
+    use crate::samples::SampleConditions;
+    use crate::statistics::Statistics;
+
+    /// What the equations lose to rounding at most: they are well conditioned here.
+    const ROUNDING: f64 = 1e-9;
+
+    fn prior(seconds: f64, deviation: f64) -> BlockPrior {
+        // The estimate adds a nanosecond.
+        BlockPrior { seconds, relative_deviation: (deviation - 1e-9) / seconds }
+    }
+
+    /// A sample of so many seconds, with this standard error.
+    fn sample(blocks: [usize; 2], input_bytes: u64, seconds: f64, error: f64) -> SegmentSample {
+        // Of one repetition, so that nothing divides it.
+        let time = Statistics { median_seconds: seconds, mad_seconds: error / (1.2533 * 1.4826), repetitions: 1 };
+        SegmentSample {
+            processor: ProcessorClass::new("B", 1),
+            start: blocks[0],
+            end: blocks[1],
+            input_bytes,
+            concurrent: 1,
+            time,
+            conditions: SampleConditions::default(),
+        }
+    }
+
+    #[track_caller]
+    fn assert_near(found: &[f64], expected: &[f64], tolerance: f64) {
+        assert_eq!(found.len(), expected.len());
+        for (found, expected) in found.iter().zip(expected) {
+            assert!((found / expected - 1.0).abs() <= tolerance, "{found} for {expected}");
+        }
+    }
+
+    /// Blocks of 10 and 20, in tenths of milliseconds, known to 2 and 3; both together take 34.9, known to 6. That is
+    /// 4.9 longer than expected, a surprise whose variance is 4 + 9 + 36 = 49. Each block takes its part of the variance
+    /// of the surprise: 4/49 and 9/49 of 4.9. What is left of their variances is 4 - 4 * 4/49 = 180/49 and
+    /// 9 - 9 * 9/49 = 360/49. No hand-over is in a segment that starts the network: it stays as assumed.
+    #[test]
+    fn a_sample_moves_blocks_by_their_part_of_its_variance() {
+        let priors = [prior(10e-4, 2e-4), prior(20e-4, 3e-4)];
+        let found = estimate(&priors, &[&sample([0, 2], 77, 34.9e-4, 6e-4)]);
+        assert_near(&found.block_seconds, &[10.4e-4, 20.9e-4], ROUNDING);
+        let deviations = [180.0, 360.0].map(|variance: f64| (variance / 49.0).sqrt() * 1e-4);
+        assert_near(&found.block_deviations, &deviations, ROUNDING);
+
+        let HandOver { seconds, seconds_per_byte } = found.hand_over;
+        let assumed = [ASSUMED_HAND_OVER.seconds, ASSUMED_HAND_OVER.seconds_per_byte];
+        assert_near(&[seconds, seconds_per_byte], &assumed, ROUNDING);
+    }
+
+    /// In hundredths of milliseconds: a block of 40, known to 4, after another one; a hand-over of 2, known to 2; and
+    /// what 100000 bytes take, 1, known to 1. Together 48, known to 2, where 43 were expected. The variance of that is
+    /// 16 + 4 + 1 + 4 = 25: of the surprise of 5, the block takes 16/25, the hand-over 4/25, and the bytes 1/25. What
+    /// is left of the block's variance is 16 - 16 * 16/25 = 144/25. The block before was not in it.
+    #[test]
+    fn a_segment_within_the_network_also_tells_of_hand_overs() {
+        let priors = [prior(30e-5, 3e-5), prior(40e-5, 4e-5)];
+        let found = estimate(&priors, &[&sample([1, 2], 100_000, 48e-5, 2e-5)]);
+        assert_near(&found.block_seconds, &[30e-5, 43.2e-5], ROUNDING);
+        assert_near(&found.block_deviations, &[3e-5, 2.4e-5], ROUNDING);
+        assert_near(&[found.hand_over.seconds, found.hand_over.seconds_per_byte], &[2.8e-5, 1.2e-10], ROUNDING);
+    }
+
+    /// Samples count with their inverse variances. Next to a prior a million times wider, which takes less than rounding
+    /// does, those of 10 known to 1 and of 15 known to 2 are (4 * 10 + 15) / 5 = 11, and the variance is 1 / (1 + 1/4).
+    #[test]
+    fn samples_weigh_as_much_as_they_are_certain() {
+        let [certain, other] = [(10e-4, 1e-4), (15e-4, 2e-4)].map(|(time, error)| sample([0, 1], 0, time, error));
+        let found = estimate(&[prior(10e-4, 100.0)], &[&certain, &other]);
+        assert_near(&found.block_seconds, &[11e-4], ROUNDING);
+        assert_near(&found.block_deviations, &[0.8_f64.sqrt() * 1e-4], ROUNDING);
+    }
+
+    /// A sample without any spread is known to 0.5 %, 6e-6 s here. A prior known to 1000 s takes (6e-6 / 1000)^2 of the
+    /// difference: nothing that a float could hold.
+    #[test]
+    fn a_certain_sample_is_the_answer() {
+        let found = estimate(&[prior(1e-3, 1e3)], &[&sample([0, 1], 0, 1.2e-3, 0.0)]);
+        assert_near(&found.block_seconds, &[1.2e-3], 4.0 * f64::EPSILON);
+        assert_near(&found.block_deviations, &[6e-6], 4.0 * f64::EPSILON);
+
+        // Two blocks known to 1 s each: of what the sample says beyond their 2 ms, a tenth, 1.1e-5^2 / 2 are missing:
+        // 6e-12 of the sum. How the sum is divided is known to a second only, and with it only so much less exactly.
+        let found = estimate(&[prior(1e-3, 1.0); 2], &[&sample([0, 2], 0, 2.2e-3, 0.0)]);
+        assert_near(&[found.block_seconds.iter().sum()], &[2.2e-3], 1e-11);
+        assert_near(&found.block_seconds, &[1.1e-3; 2], 1e-5);
+    }
+
+    /// A sample known to 1e6 s moves a block known to 1e-4 s by 1e-20 of the surprise: by nothing that a float could hold.
+    #[test]
+    fn an_uncertain_sample_changes_nothing() {
+        let priors = [prior(1e-3, 1e-4), prior(2e-3, 3e-4)];
+        let found = estimate(&priors, &[&sample([0, 2], 0, 9e-3, 1e6), &sample([1, 2], 50, 9e-3, 1e6)]);
+        assert_near(&found.block_seconds, &[1e-3, 2e-3], 4.0 * f64::EPSILON);
+        assert_near(&found.block_deviations, &[1e-4, 3e-4], 4.0 * f64::EPSILON);
+    }
+
+    /// Where samples leave no time, a block keeps a twentieth of what was expected, and hand-overs cost nothing.
+    #[test]
+    fn no_time_is_negative() {
+        let samples = [sample([0, 1], 0, 10e-4, 0.0), sample([0, 2], 0, 8e-4, 0.0), sample([1, 2], 1000, 1e-9, 0.0)];
+        let found = estimate(&[prior(10e-4, 5e-4); 2], &samples.iter().collect::<Vec<_>>());
+        assert_near(&found.block_seconds[1..], &[0.5e-4], 4.0 * f64::EPSILON);
+
+        // Of 20e-4, the blocks seem to take 10e-4 each; one alone takes half of that, hand-over included.
+        let samples =
+            [sample([0, 2], 0, 20e-4, 0.0), sample([0, 1], 0, 10e-4, 0.0), sample([1, 2], 200_000, 5e-4, 0.0)];
+        let found = estimate(&[prior(10e-4, 5e-4); 2], &samples.iter().collect::<Vec<_>>());
+        assert_eq!((found.hand_over.seconds, found.hand_over.seconds_per_byte), (0.0, 0.0));
+    }
+}

@@ -66,6 +66,77 @@ fn range_seconds(table: &CostTable, chain: &Chain, label: &str, range: Range<usi
     chain.operators(range).iter().map(|&id| table.time(processor, id).unwrap().seconds()).sum()
 }
 
+/// What each block takes, then what a hand-over does, once and per byte, from what blocks are expected to take: one
+/// sample after another moves all by their covariances with the surprise. Another way than that of the fit, which
+/// solves normal equations of all at once, to the same times.
+fn sequential_fit(expected: &[f64], samples: &[&SegmentSample]) -> Vec<f64> {
+    let dot = |one: &[f64], other: &[f64]| one.iter().zip(other).map(|(one, other)| one * other).sum::<f64>();
+    let (blocks, size) = (expected.len(), expected.len() + 2);
+    // Blocks that were not traced are known to half of what is expected, hand-overs to all of it.
+    let mut means = [expected, &[2e-5, 1e-10]].concat();
+    let deviation = |index: usize| if index < blocks { 0.5 * means[index] + 1e-9 } else { means[index] };
+    let variance = |row: usize, column: usize| if row == column { deviation(row).powi(2) } else { 0.0 };
+    let mut covariances: Vec<Vec<f64>> =
+        (0..size).map(|row| (0..size).map(|column| variance(row, column)).collect()).collect();
+
+    for sample in samples {
+        let mut terms = vec![0.0; size];
+        terms[sample.start..sample.end].fill(1.0);
+        if sample.start > 0 {
+            terms[blocks..].copy_from_slice(&[1.0, sample.input_bytes as f64]);
+        }
+        // No sample has any spread, and none is believed beyond 0.5 %.
+        let seconds = sample.time.median_seconds;
+        let shared: Vec<f64> = covariances.iter().map(|row| dot(row, &terms)).collect();
+        let precision = 1.0 / (dot(&shared, &terms) + (0.005 * seconds).powi(2));
+        let surprise = seconds - dot(&means, &terms);
+        for (index, row) in covariances.iter_mut().enumerate() {
+            means[index] += shared[index] * precision * surprise;
+            row.iter_mut().zip(&shared).for_each(|(cell, other)| *cell -= shared[index] * precision * other);
+        }
+    }
+    means
+}
+
+/// Half a nanosecond is lost where a block's time becomes a whole number of them. What is expected comes from a table
+/// as well, but samples leave of that rounding less than a hundredth.
+const ROUNDING: f64 = 0.6e-9;
+
+#[test]
+fn in_context_times_are_those_of_a_fit_by_another_way() {
+    let model = millstream_zoo::build("squeezenet").unwrap();
+    let chain = Chain::of(model.graph());
+    let profile = profile(&model, &chain);
+    let table_of = |digest: &str| fit(&profile, &board(), digest, model.graph(), &chain).unwrap();
+    // As if it was another network: what is expected without any sample.
+    let (table, expected) = (table_of(model.digest()), table_of("unmeasured"));
+    for label in ["B", "s"] {
+        let class = ProcessorClass::new(label, 1);
+        let samples = profile.networks[0].samples.iter().filter(|sample| sample.processor == class);
+        let of_block = |table: &CostTable, block: usize| range_seconds(table, &chain, label, block..block + 1);
+        let expected: Vec<f64> = (0..chain.blocks().len()).map(|block| of_block(&expected, block)).collect();
+        let exact = sequential_fit(&expected, &samples.collect::<Vec<_>>());
+
+        for block in 0..chain.blocks().len() {
+            let found = of_block(&table, block);
+            assert!((found - exact[block]).abs() < ROUNDING, "{label} {block}: {found} for {}", exact[block]);
+        }
+        let hand_over = table.hand_over_model(table.find(&class).unwrap());
+        assert!((hand_over.seconds - exact[chain.blocks().len()]).abs() < ROUNDING, "{label}: {hand_over:?}");
+    }
+}
+
+/// How far the fit is from the truth, where nothing but the prior draws it away. A block that is known to half of what
+/// is expected, and measured alone to 0.5 %, is drawn by (0.005 * truth / (0.5 * expected))^2 of the difference:
+/// 1e-4 * q * |1 - q| of the truth, where q is truth by expected time. None takes more than four times what is
+/// expected, so that is 1.2e-3 at the most; ranges, of blocks that are drawn this way and that and were measured in
+/// common too, come out closer: within half of it.
+const RANGE_TOLERANCE: f64 = 0.6e-3;
+/// Hand-overs are differences of samples that are longer by far. After all samples, those of the slow class are known to
+/// 2.4e-6 s (by the covariances of `sequential_fit`), and their prior is far off: 2e-5 s, known to as much, for 9e-5 s.
+/// That draws them by (2.4e-6 / 2e-5)^2 * 7e-5 s, which is 1.1 %; what the blocks are drawn by adds less than that.
+const HAND_OVER_TOLERANCE: f64 = 0.02;
+
 #[test]
 fn in_context_times_reproduce_the_samples() {
     let model = millstream_zoo::build("squeezenet").unwrap();
@@ -76,12 +147,15 @@ fn in_context_times_reproduce_the_samples() {
         let entries = table.operator_ids().map(|operator| table.entry(processor, operator).unwrap());
         assert!(entries.into_iter().all(|entry| entry.origin == Origin::Measured && entry.low <= entry.high));
         let hand_over = table.hand_over(processor, processor, 0).seconds();
-        assert!((hand_over / (HAND_OVER * slowness) - 1.0).abs() < 0.2, "{label}: hand-over {hand_over}");
+        assert!(
+            (hand_over / (HAND_OVER * slowness) - 1.0).abs() < HAND_OVER_TOLERANCE,
+            "{label}: hand-over {hand_over}"
+        );
         // Ranges that were never measured as such.
         for range in [0..chain.blocks().len(), 3..11, 5..30, 17..19] {
             let expected: f64 = range.clone().map(|index| truth(index, slowness)).sum();
             let found = range_seconds(&table, &chain, label, range.clone());
-            assert!((found / expected - 1.0).abs() < 0.03, "{label} {range:?}: {found} for {expected}");
+            assert!((found / expected - 1.0).abs() < RANGE_TOLERANCE, "{label} {range:?}: {found} for {expected}");
         }
     }
 }
@@ -100,7 +174,10 @@ fn another_network_is_predicted_by_the_linear_model() {
         let entry = table.entry(processor, id).unwrap();
         assert!(entry.origin == Origin::Model && entry.low <= entry.time && entry.time <= entry.high, "{entry:?}");
     }
-    assert!((slow / fast - 3.0).abs() < 0.1, "{fast} {slow}");
+    // All that was measured takes three times as long there, and coefficients are fitted to relative errors. What is
+    // lost is half a nanosecond of each block, or three halves, where their times become whole numbers of them.
+    let rounding = 2e-9 * chain.blocks().len() as f64;
+    assert!((slow - 3.0 * fast).abs() < rounding, "{fast} {slow}");
 }
 
 #[test]
