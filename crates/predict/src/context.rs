@@ -20,6 +20,13 @@ pub(crate) struct BlockPrior {
     pub(crate) relative_deviation: f64,
 }
 
+/// What is expected of one of the unknowns, with its standard deviation.
+#[derive(Debug, Clone, Copy)]
+struct Expected {
+    mean: f64,
+    deviation: f64,
+}
+
 /// Times of the blocks and of hand-overs on one processor.
 pub(crate) struct InContext {
     pub(crate) block_seconds: Vec<f64>,
@@ -34,14 +41,18 @@ pub(crate) struct InContext {
 /// A segment takes as long as its blocks, plus one hand-over if it does not start the network. Prior and samples are
 /// Gaussian, so the estimate is a linear least-squares problem, solved through its normal equations.
 pub(crate) fn estimate(priors: &[BlockPrior], samples: &[&SegmentSample]) -> InContext {
-    let prior: Vec<f64> = priors.iter().map(|prior| prior.seconds).collect();
-    let blocks = prior.len();
+    let blocks = priors.len();
     let size = blocks + 2;
     let mut precision = DMatrix::<f64>::zeros(size, size);
     let mut moment = DVector::<f64>::zeros(size);
+    let of_block = |&BlockPrior { seconds: mean, relative_deviation }: &BlockPrior| Expected {
+        mean,
+        deviation: relative_deviation * mean + 1e-9,
+    };
     let hand_over = [ASSUMED_HAND_OVER.seconds, ASSUMED_HAND_OVER.seconds_per_byte];
-    for (index, &mean) in prior.iter().chain(&hand_over).enumerate() {
-        let deviation = priors.get(index).map_or(mean, |prior| prior.relative_deviation * mean + 1e-9);
+    let of_hand_over = hand_over.map(|mean| Expected { mean, deviation: mean });
+    let expected: Vec<Expected> = priors.iter().map(of_block).chain(of_hand_over).collect();
+    for (index, &Expected { mean, deviation }) in expected.iter().enumerate() {
         precision[(index, index)] += deviation.powi(-2);
         moment[index] += mean * deviation.powi(-2);
     }
@@ -62,9 +73,9 @@ pub(crate) fn estimate(priors: &[BlockPrior], samples: &[&SegmentSample]) -> InC
         }
     }
 
-    let (solution, deviations) = solve_scaled(&precision, &moment, prior.iter().chain(&hand_over).copied());
-    let block_seconds =
-        solution.iter().zip(&prior).map(|(&seconds, &prior)| seconds.max(SMALLEST_FRACTION * prior)).collect();
+    let (solution, deviations) = solve_scaled(&precision, &moment, &expected);
+    let at_least = |(&seconds, prior): (&f64, &BlockPrior)| seconds.max(SMALLEST_FRACTION * prior.seconds);
+    let block_seconds = solution.iter().zip(priors).map(at_least).collect();
     let block_deviations = deviations.into_iter().take(blocks).collect();
     let term = |index: usize| solution.get(index).map_or(0.0, |&seconds| seconds.max(0.0));
     InContext {
@@ -76,12 +87,8 @@ pub(crate) fn estimate(priors: &[BlockPrior], samples: &[&SegmentSample]) -> InC
 
 /// Solves the normal equations in units of the prior means, which differ by ten orders of magnitude, and returns the
 /// solution with its standard deviations.
-fn solve_scaled(
-    precision: &DMatrix<f64>,
-    moment: &DVector<f64>,
-    means: impl Iterator<Item = f64>,
-) -> (Vec<f64>, Vec<f64>) {
-    let units: Vec<f64> = means.map(|mean| mean.max(1e-12)).collect();
+fn solve_scaled(precision: &DMatrix<f64>, moment: &DVector<f64>, prior: &[Expected]) -> (Vec<f64>, Vec<f64>) {
+    let units: Vec<f64> = prior.iter().map(|expected| expected.mean.max(1e-12)).collect();
     let scaled =
         DMatrix::from_fn(units.len(), units.len(), |row, column| precision[(row, column)] * units[row] * units[column]);
     let right = DVector::from_fn(units.len(), |row, _| moment[row] * units[row]);
@@ -91,8 +98,9 @@ fn solve_scaled(
             let deviations = factors.inverse().diagonal().map(|variance| variance.max(0.0).sqrt());
             (scale(&factors.solve(&right)), scale(&deviations))
         }
-        // The prior makes the matrix positive definite; should rounding deny it, the prior itself is the answer.
-        None => (units.clone(), units),
+        // The prior makes the matrix positive definite. Rounding may deny it where a segment took ten million times
+        // less than expected: the prior itself is the answer then.
+        None => prior.iter().map(|expected| (expected.mean, expected.deviation)).unzip(),
     }
 }
 
@@ -136,8 +144,8 @@ mod tests {
     }
 
     /// Blocks of 10 and 20, in tenths of milliseconds, known to 2 and 3; both together take 34.9, known to 6. That is
-    /// 4.9 longer than expected, a surprise whose variance is 4 + 9 + 36 = 49. Each block takes its part of the variance
-    /// of the surprise: 4/49 and 9/49 of 4.9. What is left of their variances is 4 - 4 * 4/49 = 180/49 and
+    /// 4.9 longer than expected, a surprise of variance 4 + 9 + 36 = 49. Each block takes of it what it has of its
+    /// variance: 4/49 and 9/49 of 4.9. What is left of their variances is 4 - 4 * 4/49 = 180/49 and
     /// 9 - 9 * 9/49 = 360/49. No hand-over is in a segment that starts the network: it stays as assumed.
     #[test]
     fn a_sample_moves_blocks_by_their_part_of_its_variance() {
@@ -165,8 +173,8 @@ mod tests {
         assert_near(&[found.hand_over.seconds, found.hand_over.seconds_per_byte], &[2.8e-5, 1.2e-10], ROUNDING);
     }
 
-    /// Samples count with their inverse variances. Next to a prior a million times wider, which takes less than rounding
-    /// does, those of 10 known to 1 and of 15 known to 2 are (4 * 10 + 15) / 5 = 11, and the variance is 1 / (1 + 1/4).
+    /// Samples count with their inverse variances. Next to a prior a million times wider, which takes a part in
+    /// 1e12, those of 10 known to 1 and of 15 known to 2 are (4 * 10 + 15) / 5 = 11, and the variance is 1 / (1 + 1/4).
     #[test]
     fn samples_weigh_as_much_as_they_are_certain() {
         let [certain, other] = [(10e-4, 1e-4), (15e-4, 2e-4)].map(|(time, error)| sample([0, 1], 0, time, error));
@@ -190,7 +198,7 @@ mod tests {
         assert_near(&found.block_seconds, &[1.1e-3; 2], 1e-5);
     }
 
-    /// A sample known to 1e6 s moves a block known to 1e-4 s by 1e-20 of the surprise: by nothing that a float could hold.
+    /// A sample known to 1e6 s moves a block known to 1e-4 s by 1e-20 of the surprise: nothing that a float could hold.
     #[test]
     fn an_uncertain_sample_changes_nothing() {
         let priors = [prior(1e-3, 1e-4), prior(2e-3, 3e-4)];
@@ -211,5 +219,15 @@ mod tests {
             [sample([0, 2], 0, 20e-4, 0.0), sample([0, 1], 0, 10e-4, 0.0), sample([1, 2], 200_000, 5e-4, 0.0)];
         let found = estimate(&[prior(10e-4, 5e-4); 2], &samples.iter().collect::<Vec<_>>());
         assert_eq!((found.hand_over.seconds, found.hand_over.seconds_per_byte), (0.0, 0.0));
+    }
+
+    /// Equations of two unknowns that say the same are not positive definite.
+    #[test]
+    fn without_a_solution_the_prior_stays_with_its_deviations() {
+        let expected = [(1e-3, 2e-4), (4e-3, 5e-4)].map(|(mean, deviation)| Expected { mean, deviation });
+        // In units of the means: 1 everywhere.
+        let precision = DMatrix::from_row_slice(2, 2, &[1e6, 0.25e6, 0.25e6, 0.0625e6]);
+        let (means, deviations) = solve_scaled(&precision, &DVector::from_element(2, 1.0), &expected);
+        assert_eq!((means, deviations), (vec![1e-3, 4e-3], vec![2e-4, 5e-4]));
     }
 }

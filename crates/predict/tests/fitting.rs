@@ -132,9 +132,10 @@ fn in_context_times_are_those_of_a_fit_by_another_way() {
 /// expected, so that is 1.2e-3 at the most; ranges, of blocks that are drawn this way and that and were measured in
 /// common too, come out closer: within half of it.
 const RANGE_TOLERANCE: f64 = 0.6e-3;
-/// Hand-overs are differences of samples that are longer by far. After all samples, those of the slow class are known to
-/// 2.4e-6 s (by the covariances of `sequential_fit`), and their prior is far off: 2e-5 s, known to as much, for 9e-5 s.
-/// That draws them by (2.4e-6 / 2e-5)^2 * 7e-5 s, which is 1.1 %; what the blocks are drawn by adds less than that.
+/// Hand-overs are differences of samples that are longer by far. After all samples, those of the slow class are known
+/// to 2.4e-6 s (by the covariances of `sequential_fit`), and their prior is far off: 2e-5 s, known to as much, for
+/// 9e-5 s. That draws them by (2.4e-6 / 2e-5)^2 * 7e-5 s, which is 1.1 %; what the blocks are drawn by adds
+/// less than that.
 const HAND_OVER_TOLERANCE: f64 = 0.02;
 
 #[test]
