@@ -42,6 +42,13 @@ pub struct SubModel {
     pub external_weights: Vec<(String, Weight)>,
 }
 
+/// Another size in one dimension of what is made.
+#[derive(Debug, Clone, Copy)]
+struct Resizing {
+    axis: usize,
+    size: usize,
+}
+
 impl Model {
     /// Writes `operators`, given in the order in which they run, as a model of their own. Its inputs and outputs are
     /// the values that cross the border of the set.
@@ -77,7 +84,13 @@ impl Model {
     ) -> Result<SubModel, OnnxError> {
         let part = self.part(operators, channels)?;
         let weights = part.weights.into_iter().collect();
-        self.assemble_sub_model(operators, part.nodes, weights, Some((part.units.axis, channels.len())), storage)
+        self.assemble_sub_model(
+            operators,
+            part.nodes,
+            weights,
+            Some(Resizing { axis: part.units.axis, size: channels.len() }),
+            storage,
+        )
     }
 
     /// Writes the part of some operators that makes the rows `rows` of what the last one makes: a tile of them. The
@@ -93,7 +106,13 @@ impl Model {
     ) -> Result<SubModel, OnnxError> {
         let tile = self.tile(operators, rows)?;
         let weights = tile.weights.into_iter().collect();
-        self.assemble_sub_model(operators, tile.nodes, weights, Some((tile.axis, rows.len())), storage)
+        self.assemble_sub_model(
+            operators,
+            tile.nodes,
+            weights,
+            Some(Resizing { axis: tile.axis, size: rows.len() }),
+            storage,
+        )
     }
 
     /// [`Model::segment`], or [`Model::segment_part`] or [`Model::segment_tile`] where only a part is made.
@@ -119,7 +138,7 @@ impl Model {
         operators: &[OperatorId],
         nodes: Vec<NodeProto>,
         weights: BTreeMap<String, Cow<'_, Weight>>,
-        resized: Option<(usize, usize)>,
+        resized: Option<Resizing>,
         storage: WeightStorage,
     ) -> Result<SubModel, OnnxError> {
         let boundary = self.graph.boundary(operators);
@@ -158,7 +177,7 @@ impl Model {
     fn interface(
         &self,
         ids: &[ValueId],
-        resized: Option<(usize, usize)>,
+        resized: Option<Resizing>,
         has_branches: bool,
     ) -> Result<Vec<ValueInfoProto>, OnnxError> {
         let info = |&id: &ValueId| {
@@ -166,7 +185,7 @@ impl Model {
             if has_branches {
                 value.shape = None;
             }
-            if let (Some((axis, size)), Some(shape)) = (resized, &value.shape) {
+            if let (Some(Resizing { axis, size }), Some(shape)) = (resized, &value.shape) {
                 let mut dimensions = shape.dimensions().to_vec();
                 if let Some(dimension) = dimensions.get_mut(axis) {
                     *dimension = size;

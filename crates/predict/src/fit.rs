@@ -5,22 +5,23 @@ use std::collections::BTreeSet;
 use millstream_board::{Board, ProcessorClass};
 use millstream_cost::{ClassId, CostEntry, CostTable, Nanoseconds, Origin};
 use millstream_graph::Graph;
-use millstream_partition::Chain;
+use millstream_partition::{BlockId, Chain};
 
 use crate::board_costs::add_board_costs;
 use crate::context::{ASSUMED_HAND_OVER, BlockPrior, InContext, estimate};
 use crate::error::PredictError;
 use crate::fill::{BlockTime, fill};
+use crate::fused_groups::FusedGroups;
 use crate::linear::{LinearModel, SegmentWork};
 use crate::model::{Fusion, FusionRule, Predictor, ProcessorModel, TimedOperators};
-use crate::models::{predict_block, predicted_first_of_fused};
+use crate::models::{predict_block, predicted_fusions};
 use crate::operator_time::{NINE_IN_TEN, OperatorTime, total_seconds};
 use crate::parts::set_part_costs;
 use crate::power::fit_power;
 use crate::profile::records;
 use crate::profile::{NetworkProfile, Profile};
 use crate::samples::{OperatorRecord, OperatorSample, SegmentSample};
-use crate::traced::{ExpectedTimes, first_of_fused, sum_into_first, traced_times};
+use crate::traced::{ExpectedTimes, fused_in_traces, traced_times};
 use crate::transfer::fit_transfers;
 
 /// How far a block may be from the sum of what its operators took in a trace, relative to it.
@@ -55,8 +56,8 @@ pub fn fit(
         chain,
         blocks: &blocks,
         measured,
-        first_of_fused: measured.map_or(Vec::new(), |network| first_of_fused(network, board)),
-        predicted_first: predicted_first_of_fused(&rules, board, &blocks),
+        fused: measured.map_or_else(FusedGroups::default, |network| fused_in_traces(network, board)),
+        predicted_fused: predicted_fusions(&rules, board, &blocks),
         rules: &rules,
     };
 
@@ -81,10 +82,10 @@ struct Fitting<'a> {
     blocks: &'a [Vec<OperatorRecord>],
     /// What was measured of the network itself.
     measured: Option<&'a NetworkProfile>,
-    /// By traces of the network, for each operator the first of those that run as one with it.
-    first_of_fused: Vec<usize>,
-    /// By what other networks show, likewise for each block.
-    predicted_first: Vec<Vec<usize>>,
+    /// Which operators run as one by traces of the network.
+    fused: FusedGroups,
+    /// By what other networks show, for each block.
+    predicted_fused: Vec<FusedGroups>,
     rules: &'a [FusionRule],
 }
 
@@ -124,7 +125,7 @@ impl Fitting<'_> {
     /// What operators take by traces of the network.
     fn traced(&self, network: &NetworkProfile, class: &ProcessorClass, traced: &[&OperatorSample]) -> ExpectedTimes {
         let model = LinearModel::fit(&segment_work(self.profile, class));
-        traced_times(network, traced, &self.first_of_fused, &model)
+        traced_times(network, traced, &self.fused, &model)
     }
 
     /// What they take by other networks' samples; `None` on a class that was left out there, because others are quicker
@@ -136,8 +137,8 @@ impl Fitting<'_> {
         };
         let fusion = Fusion::new(self.rules, class.engine);
         let mut blocks: Vec<Vec<OperatorTime>> = self.blocks.iter().map(|block| model.block(&fusion, block)).collect();
-        for (times, first) in blocks.iter_mut().zip(&self.predicted_first) {
-            sum_into_first(times, first);
+        for (times, fused) in blocks.iter_mut().zip(&self.predicted_fused) {
+            fused.sum_into_first(times);
         }
         Ok(Some(ExpectedTimes { blocks, estimated: BTreeSet::new() }))
     }
@@ -164,7 +165,7 @@ fn fill_blocks(
     }
 
     let prior = |(block, times): (usize, &Vec<OperatorTime>)| {
-        let is_certain = is_traced && !expected.estimated.contains(&block);
+        let is_certain = is_traced && !expected.estimated.contains(&BlockId::new(block));
         let relative_deviation = if is_certain { TRACE_DEVIATION } else { MODEL_DEVIATION };
         BlockPrior { seconds: total_seconds(times).max(1e-9), relative_deviation }
     };

@@ -33,6 +33,7 @@ mod fill;
 mod first_look;
 mod fit;
 mod fixed_fraction;
+mod fused_groups;
 mod granularity_choice;
 mod left_out;
 mod line;

@@ -13,6 +13,7 @@ use crate::calibration::{AcceleratorCostModel, AcceleratorCosts, NetworkFactor};
 use crate::context::ASSUMED_HAND_OVER;
 use crate::error::PredictError;
 use crate::fill::{BlockTime, fill};
+use crate::fused_groups::FusedGroups;
 use crate::line::Line;
 use crate::model::FamilyModel;
 use crate::model::{Fusion, FusionRule, Predictor, ProcessorModel, TimedOperators};
@@ -24,7 +25,6 @@ use crate::power::fit_power;
 use crate::profile::Profile;
 use crate::profile::{check_board, records};
 use crate::samples::OperatorRecord;
-use crate::traced::{merge_groups, sum_into_first};
 use crate::transfer::ClusterTransfer;
 use crate::transfer::fit_transfers;
 
@@ -197,7 +197,7 @@ impl CostModels {
         check_board("cost models are", &self.board.name, &self.board_fingerprint, board)?;
         let mut table = CostTable::new(graph.operators().len(), board.processor_classes());
         let blocks = records(graph, chain);
-        let first_of_fused = predicted_first_of_fused(&self.fusions, board, &blocks);
+        let fused_groups = predicted_fusions(&self.fusions, board, &blocks);
         for processor in table.class_ids() {
             let class = table.classes()[processor.index()].clone();
             let known = self.networks.iter().find(|network| network.processor == class && network.digest == digest);
@@ -226,9 +226,9 @@ impl CostModels {
                 self.convolutions.iter().find(|convolution| is_fitted && convolution.cluster == class.cluster);
             let known = |first: &OperatorRecord| convolution?.seconds(first, class.count);
 
-            for ((block, records), first_of) in chain.blocks().iter().zip(&blocks).zip(&first_of_fused) {
+            for ((block, records), fused) in chain.blocks().iter().zip(&blocks).zip(&fused_groups) {
                 let mut times = predict_block_with(&predictor, &fusion, records, known);
-                sum_into_first(&mut times, first_of);
+                fused.sum_into_first(&mut times);
                 times.iter_mut().for_each(|time| time.seconds *= factor);
                 fill(&mut table, processor, block, &times, BlockTime::sum_of(&times, Origin::Model));
             }
@@ -259,26 +259,25 @@ impl CostModels {
     }
 }
 
-/// For each operator of each block, by its position there, the first of those that any engine of the board is expected
-/// to run as one with it.
-pub(crate) fn predicted_first_of_fused(
+/// For each block, which of its operators any engine of the board is expected to run as one.
+pub(crate) fn predicted_fusions(
     rules: &[FusionRule],
     board: &Board,
     blocks: &[Vec<OperatorRecord>],
-) -> Vec<Vec<usize>> {
+) -> Vec<FusedGroups> {
     let engines: Vec<Fusion> = board.engines_in_use().map(|engine| Fusion::new(rules, engine)).collect();
     let of_block = |block: &Vec<OperatorRecord>| {
-        let mut first_of: Vec<usize> = (0..block.len()).collect();
+        let mut fused = FusedGroups::apart(block.len());
         for fusion in &engines {
             let mut first = 0;
             for group in fusion.groups(block) {
                 for other in first + 1..first + group.len() {
-                    merge_groups(&mut first_of, first, other);
+                    fused.merge(first, other);
                 }
                 first += group.len();
             }
         }
-        first_of
+        fused
     };
     blocks.iter().map(of_block).collect()
 }

@@ -14,37 +14,37 @@ use crate::tasks::Task;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InseparableTasks {
     /// Per task, the first of those that it belongs to.
-    first: Vec<usize>,
+    first: Vec<TaskId>,
 }
 
 impl InseparableTasks {
     /// Among the tasks of [`Replica::tasks`](crate::Replica::tasks).
     pub fn of(graph: &Graph, tasks: &[Task]) -> Self {
         // Of each operator, its last task so far: those of a processor are in a row.
-        let mut last: Vec<Option<usize>> = vec![None; graph.operators().len()];
-        let mut first: Vec<usize> = (0..tasks.len()).collect();
+        let mut last: Vec<Option<TaskId>> = vec![None; graph.operators().len()];
+        let mut first: Vec<TaskId> = (0..tasks.len()).map(TaskId::new).collect();
         for (index, task) in tasks.iter().enumerate() {
             for producer in graph.inseparable_producers(task.operator) {
-                let maker = last[producer.index()].filter(|&maker| tasks[maker].processor == task.processor);
+                let maker = last[producer.index()].filter(|maker| tasks[maker.index()].processor == task.processor);
                 if let Some(from) = maker {
-                    let start = first[from];
-                    first[start..=index].iter_mut().for_each(|of_member| *of_member = (*of_member).min(start));
+                    let start = first[from.index()];
+                    first[start.index()..=index].iter_mut().for_each(|of_member| *of_member = (*of_member).min(start));
                 }
             }
-            last[task.operator.index()] = Some(index);
+            last[task.operator.index()] = Some(TaskId::new(index));
         }
         Self { first }
     }
 
     /// The first of those that a task belongs to: where its processor waits for all that they need.
     pub fn first(&self, task: TaskId) -> TaskId {
-        TaskId::new(self.first.get(task.index()).copied().unwrap_or(task.index()))
+        self.first.get(task.index()).copied().unwrap_or(task)
     }
 
     /// All that a task belongs to, in order.
     pub fn members(&self, task: TaskId) -> impl Iterator<Item = TaskId> + use<> {
-        let first = self.first(task).index();
-        let end = self.first.partition_point(|&of_task| of_task <= first).max(first + 1);
-        (first..end).map(TaskId::new)
+        let first = self.first(task);
+        let end = self.first.partition_point(|&of_task| of_task <= first).max(first.index() + 1);
+        (first.index()..end).map(TaskId::new)
     }
 }
