@@ -128,3 +128,208 @@ impl CostTable {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+    use millstream_board::BlockedEnd;
+    use millstream_graph::OperatorId;
+
+    use super::*;
+    use crate::cost_entry::Origin;
+    use crate::crossing::{HostCrossing, LaneId};
+    use crate::hand_over::{LinkCost, MemoryAccess};
+    use crate::memory_limit::MemoryLimit;
+    use crate::power::{PowerOrigin, ProcessorPower};
+    use crate::transfer::TransferModel;
+
+    /// All that a table says of an operator on a class.
+    #[derive(Debug, Clone, PartialEq)]
+    struct OperatorTold {
+        entry: Option<CostEntry>,
+        limit: Option<MemoryLimit>,
+        part: PartCost,
+        rows: Option<RowCost>,
+    }
+
+    /// All that it says of a class, and of the ways from there to some classes.
+    #[derive(Debug, Clone, PartialEq)]
+    struct Told {
+        operators: Vec<OperatorTold>,
+        hand_over: HandOver,
+        power: Option<ProcessorPower>,
+        access: Option<MemoryAccess>,
+        ways: Vec<(Option<LinkCost>, TransferModel)>,
+    }
+
+    impl Told {
+        fn of(table: &CostTable, class: ClassId, others: &[ClassId]) -> Self {
+            let operator = |id: OperatorId| OperatorTold {
+                entry: table.entry(class, id),
+                limit: table.memory_limit(class, id),
+                part: table.part(class, id),
+                rows: table.rows(class, id),
+            };
+            let way = |&other: &ClassId| (table.link(class, other), table.transfers[table.transfer_cell(class, other)]);
+            Self {
+                operators: table.operator_ids().map(operator).collect(),
+                hand_over: table.hand_over_model(class),
+                power: table.power(class),
+                access: table.access(class),
+                ways: others.iter().map(way).collect(),
+            }
+        }
+
+        /// What all the classes of a table tell, of ways to each other.
+        fn all(table: &CostTable) -> Vec<Self> {
+            let classes: Vec<ClassId> = table.class_ids().collect();
+            classes.iter().map(|&class| Self::of(table, class, &classes)).collect()
+        }
+    }
+
+    fn classes(labels: &[&str]) -> impl Iterator<Item = ProcessorClass> {
+        labels.iter().map(|label| ProcessorClass::new(*label, 1))
+    }
+
+    fn hand_over(number: usize) -> HandOver {
+        HandOver { seconds: number as f64, seconds_per_byte: number as f64 + 0.5 }
+    }
+
+    fn entry(number: usize) -> CostEntry {
+        let [low, time, high] = [10, 11, 12].map(|part| Nanoseconds(part * (number as u64 + 1)));
+        CostEntry { time, low, high, origin: Origin::Model }
+    }
+
+    /// A table of three operators that has something else everywhere, except that the first operator has no limit of
+    /// memory, and the last one has nothing.
+    fn full(labels: &[&str]) -> CostTable {
+        let mut table = CostTable::new(3, classes(labels));
+        for class in table.class_ids() {
+            for operator in table.operator_ids().take(2) {
+                let number = table.operator_cell(class, operator);
+                let fixed_fraction = number as f64 / 100.0;
+                let [first, second, third] = [1, 2, 3].map(|part| Nanoseconds(10 * number as u64 + part));
+                table.set_entry(class, operator, entry(number));
+                table.set_part(class, operator, PartCost { fixed_fraction, wave: number + 2, apart: first });
+                table.set_rows(class, operator, RowCost { fixed_fraction, start: first, read: second, write: third });
+                if operator.index() == 1 {
+                    let bytes = 1_000 + number as u64;
+                    let limit = MemoryLimit { unlimited: entry(number), bytes, bytes_per_second: 1e9 };
+                    table.set_memory_limit(class, operator, limit);
+                }
+            }
+
+            let number = class.index() + 20;
+            let [active_watts, idle_watts] = [3.0, 1.0].map(|watts| watts * number as f64);
+            table.set_hand_over(class, hand_over(number));
+            table.set_power(class, ProcessorPower { active_watts, idle_watts, origin: PowerOrigin::BoardFile });
+            table.set_access(class, MemoryAccess { upload: hand_over(number + 20), download: hand_over(number + 40) });
+            for other in table.class_ids() {
+                let number = 100 + table.transfer_cell(class, other);
+                let HandOver { seconds, seconds_per_byte } = hand_over(number);
+                let [occupied, conversion] = [2.0, 3.0].map(|factor| factor * seconds);
+                let link = LinkCost { hand_over: hand_over(number), occupied_seconds_per_byte: occupied };
+                table.set_link(class, other, link);
+                let transfer = TransferModel {
+                    latency_seconds: seconds,
+                    seconds_per_byte,
+                    conversion_seconds_per_byte: conversion,
+                    blocks: Some(BlockedEnd::Receiver),
+                };
+                table.set_transfer(class, other, transfer);
+            }
+        }
+        table
+    }
+
+    /// The classes in another order, and one of them for two.
+    #[test]
+    fn a_derived_class_keeps_all_that_is_known_of_the_one_that_it_is_like() {
+        let mut table = full(&["B", "m", "s"]);
+        let crossing = HostCrossing {
+            from: "a".to_owned(),
+            to: "b".to_owned(),
+            link: "a-b".to_owned(),
+            lane: LaneId::new(1),
+            latency_seconds: 1.0,
+            seconds_per_byte: 2.0,
+            sending_seconds_per_byte: 3.0,
+            receiving_seconds_per_byte: 4.0,
+        };
+        table.crossings = vec![crossing];
+        let like = [2, 0, 1, 0].map(ClassId);
+        let derived_classes: Vec<DerivedClass> = classes(&["w", "x", "y", "z"])
+            .zip(like)
+            .map(|(class, like)| DerivedClass { class, like, slowdown: 1.0 })
+            .collect();
+
+        let derived = table.derived(&derived_classes);
+        assert_eq!(derived.classes(), classes(&["w", "x", "y", "z"]).collect::<Vec<_>>());
+        assert_eq!(Told::all(&derived), like.map(|class| Told::of(&table, class, &like)));
+        assert_eq!(derived.crossings(), table.crossings());
+    }
+
+    /// Three times slower: what operators and hand-overs take. Bytes, shares, power and ways are the same. The limited
+    /// operator takes 165 ns where memory is no limit, and moves 1004 bytes at one a nanosecond.
+    #[test]
+    fn a_slower_class_takes_longer_to_compute_and_to_take_over() {
+        let table = full(&["B", "s"]);
+        let class = ClassId(1);
+        let slower = [DerivedClass { class: ProcessorClass::new("s", 1), like: class, slowdown: 3.0 }];
+        let [found] = Told::all(&table.derived(&slower)).try_into().unwrap();
+
+        let before = Told::of(&table, class, &[class]);
+        let mut expected = before.clone();
+        let thrice = |time: Nanoseconds| Nanoseconds(3 * time.0);
+        let thrice_entry = |CostEntry { time, low, high, origin }: CostEntry| {
+            let [time, low, high] = [time, low, high].map(thrice);
+            CostEntry { time, low, high, origin }
+        };
+        for OperatorTold { entry, limit, part, rows } in &mut expected.operators {
+            *limit = limit.map(|limit| MemoryLimit { unlimited: thrice_entry(limit.unlimited), ..limit });
+            *entry = entry.map(|entry| limit.map_or_else(|| thrice_entry(entry), |limit| limit.entry()));
+            part.apart = thrice(part.apart);
+            if let Some(rows) = rows {
+                [rows.start, rows.read, rows.write] = [rows.start, rows.read, rows.write].map(thrice);
+            }
+        }
+        expected.hand_over = HandOver { seconds: 63.0, seconds_per_byte: 64.5 };
+        assert_eq!(found, expected);
+        assert_eq!(found.operators[0].entry, Some(thrice_entry(entry(3))));
+        assert_eq!(found.operators[1].entry.map(|entry| entry.time), Some(Nanoseconds(1_004)));
+        assert_eq!((found.power, found.access, &found.ways), (before.power, before.access, &before.ways));
+    }
+
+    /// Into a table that knows nothing, and from such a one into one that knows all: nothing of what was there stays.
+    /// Classes before the first one that is filled stay as they are.
+    #[test]
+    fn a_table_is_copied_with_all_that_it_knows_and_does_not_know() {
+        let (full, empty) = (full(&["B", "m", "s"]), CostTable::new(3, classes(&["B", "m", "s"])));
+        let two = |table: &CostTable| {
+            let like = [0, 1].map(ClassId);
+            let classes = classes(&["p", "q"]).zip(like);
+            table.derived(&classes.map(|(class, like)| DerivedClass { class, like, slowdown: 1.0 }).collect::<Vec<_>>())
+        };
+        for (mut to, from) in [(full.clone(), two(&empty)), (empty.clone(), two(&full)), (full.clone(), two(&full))] {
+            let kept = Told::of(&to, ClassId(0), &[ClassId(0)]);
+            to.copy_from(&from, 1);
+            let copied = [1, 2].map(ClassId);
+            assert_eq!(copied.map(|class| Told::of(&to, class, &copied)).to_vec(), Told::all(&from));
+            assert_eq!(Told::of(&to, ClassId(0), &[ClassId(0)]), kept);
+        }
+    }
+
+    /// Memory that nobody counts has no list of limits, in none of the tables that are made from others.
+    #[test]
+    fn limits_are_listed_only_where_memory_is_counted() {
+        let mut free = CostTable::new(2, classes(&["B"]));
+        free.set_time(ClassId(0), OperatorId::new(0), Nanoseconds(5));
+        let same = [DerivedClass { class: ProcessorClass::new("B", 1), like: ClassId(0), slowdown: 1.0 }];
+        let mut copy = CostTable::new(2, classes(&["B"]));
+        copy.copy_from(&free, 0);
+        for table in [&copy, &free.derived(&same)] {
+            assert!(table.memory_limits.is_empty());
+            assert_eq!(table.time(ClassId(0), OperatorId::new(0)), Some(Nanoseconds(5)));
+        }
+    }
+}

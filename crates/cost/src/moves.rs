@@ -1,5 +1,5 @@
-//! What moving values takes, as a table has it: transfers between processors, hand-overs between stages, and ways into and
-//! out of memories.
+//! What moving values takes, as a table has it: transfers between processors, hand-overs between stages, and ways into
+//! and out of memories.
 
 use crate::hand_over::within_a_day;
 use crate::hand_over::{HandOver, LinkCost, MemoryAccess};
@@ -88,5 +88,56 @@ impl CostTable {
     pub fn set_link(&mut self, from: ClassId, to: ClassId, link: LinkCost) {
         let cell = self.link_cell(from, to);
         self.links[cell] = Some(link);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use millstream_board::ProcessorClass;
+
+    use super::*;
+
+    fn hand_over(nanoseconds: u32, per_byte: u32) -> HandOver {
+        let [seconds, seconds_per_byte] = [nanoseconds, per_byte].map(|time| f64::from(time) * 1e-9);
+        HandOver { seconds, seconds_per_byte }
+    }
+
+    /// What the receiver pays, 10 ns and one a byte, and the way: over the link if there is one, else into the memory.
+    #[test]
+    fn a_hand_over_goes_over_the_link_or_into_the_receiver_s_memory() {
+        let mut table = CostTable::new(0, ["B", "s", "gpu"].map(|label| ProcessorClass::new(label, 1)));
+        let [big, small, gpu] = [0, 1, 2].map(ClassId);
+        for class in [big, small, gpu] {
+            table.set_hand_over(class, hand_over(10, 1));
+        }
+        table.set_access(gpu, MemoryAccess { upload: hand_over(200, 3), download: hand_over(0, 0) });
+        table.set_link(small, gpu, LinkCost { hand_over: hand_over(50, 2), occupied_seconds_per_byte: 4e-9 });
+
+        let times = |from, to| [5, 0].map(|bytes| table.hand_over(from, to, bytes).0);
+        assert_eq!(times(big, small), [15, 10], "in the memory that all share");
+        assert_eq!(times(gpu, small), [15, 10], "what is brought back is the sender's");
+        assert_eq!(times(big, gpu), [10 + 200 + 5 * (1 + 3), 0], "into the memory, and nothing for nothing");
+        assert_eq!(times(small, gpu), [10 + 50 + 5 * (1 + 2), 0], "over the link");
+        let occupied = [(small, gpu), (gpu, small), (big, gpu)].map(|(from, to)| table.link_time(from, to, 5).0);
+        assert_eq!(occupied, [20, 0, 0], "a link has a direction");
+    }
+
+    /// A transfer of 5 bytes: 100 ns, 2 a byte to move it, and 3 a byte to convert it.
+    #[test]
+    fn a_transfer_takes_its_latency_and_what_bytes_take() {
+        let mut table = CostTable::new(0, ["B", "s"].map(|label| ProcessorClass::new(label, 1)));
+        let [big, small] = [0, 1].map(ClassId);
+        let model = TransferModel {
+            latency_seconds: 100e-9,
+            seconds_per_byte: 2e-9,
+            conversion_seconds_per_byte: 3e-9,
+            blocks: Some(BlockedEnd::Sender),
+        };
+        table.set_transfer(big, small, model);
+        let times = |table: &CostTable| [(big, small), (small, big)].map(|(from, to)| table.transfer(from, to, 5).0);
+        assert_eq!(times(&table), [125, 0]);
+        assert_eq!((table.blocks(big, small), table.blocks(small, big)), (Some(BlockedEnd::Sender), None));
+        assert_eq!(table.transfer(big, small, u64::MAX).seconds(), 86_400.0, "a day at the most");
+        assert_eq!(times(&table.with_longer_transfers(Nanoseconds(7))), [132, 7]);
     }
 }

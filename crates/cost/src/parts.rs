@@ -41,3 +41,34 @@ impl CostTable {
         self.parts[cell] = part;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use millstream_board::ProcessorClass;
+
+    use super::*;
+
+    /// Of 1000 ns for 10 channels, a fifth is there whatever the channels. Waves of 4 are three, the last incomplete.
+    #[test]
+    fn parts_take_whole_waves_of_channels() {
+        let only = OperatorId::new(0);
+        let mut table = CostTable::new(1, [ProcessorClass::new("B", 1)]);
+        let class = ClassId(0);
+        let time = |table: &CostTable, channels, is_head| table.part_time(class, only, channels, 10, is_head);
+        assert_eq!(time(&table, 5, true), None, "not supported");
+
+        table.set_time(class, only, Nanoseconds(1000));
+        assert_eq!(time(&table, 3, true), Some(Nanoseconds(300)), "in proportion where nothing is known");
+        table.set_part(class, only, PartCost { fixed_fraction: 0.2, wave: 4, apart: Nanoseconds(50) });
+        // 200, and 800 / 3 for each wave.
+        let times = [0, 1, 4, 5, 8, 9, 10, 11].map(|channels| time(&table, channels, false).map(|time| time.0));
+        assert_eq!(times, [0, 467, 467, 733, 733, 1000, 1000, 1000].map(Some));
+        assert_eq!(
+            [0, 4, 10].map(|channels| time(&table, channels, true).map(|time| time.0)),
+            [50, 517, 1050].map(Some)
+        );
+        // A wave of none is one of one.
+        let part = PartCost { wave: 0, ..PartCost::default() };
+        assert_eq!([part.fraction(3, 10), part.fraction(3, 0)], [0.3, 3.0]);
+    }
+}
