@@ -38,7 +38,7 @@ mod shisha;
 pub use claim::{Claim, Comparison, Fault};
 pub use evidence::{ClaimTolerance, Evidence, GENERAL_TOLERANCE};
 pub use paper::{Paper, ReproduceError};
-pub use report::{Figure, Kind, LeftOut, Reproduction, Section, Tally};
+pub use report::{Figure, Kind, LeftOut, Reproduction, Section, Slowdown, Tally};
 pub use selection::{PaperItem, Selection};
 
 /// Computes what there is of a paper, or the part of it that is selected.

@@ -135,6 +135,18 @@ impl Section {
     }
 }
 
+/// How a mapper's mapping of a network fares beside the one that is shown.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Slowdown {
+    /// The network.
+    pub network: &'static str,
+    /// The mapper.
+    pub mapper: &'static str,
+    /// How much longer a frame takes, relative to the mapping that is shown: not rounded, and negative where the other
+    /// one is shorter.
+    pub relative: f64,
+}
+
 /// A drawing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Figure {
@@ -162,6 +174,9 @@ pub struct Reproduction {
     pub sections: Vec<Section>,
     /// Drawings of its figures.
     pub figures: Vec<Figure>,
+    /// What the table that compares mappers prints, as numbers: network by network, in its order. Nothing where no
+    /// section compares mappers.
+    pub slowdowns: Vec<Slowdown>,
     /// What the paper has beyond them; nothing where only some tables and figures were wanted.
     pub left_out: Vec<LeftOut>,
 }

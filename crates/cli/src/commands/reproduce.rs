@@ -227,7 +227,13 @@ mod tests {
             notes: Vec::new(),
             claims,
         };
-        Reproduction { paper: "A paper".to_owned(), sections: vec![section], figures: Vec::new(), left_out: Vec::new() }
+        Reproduction {
+            paper: "A paper".to_owned(),
+            sections: vec![section],
+            figures: Vec::new(),
+            slowdowns: Vec::new(),
+            left_out: Vec::new(),
+        }
     }
 
     #[test]

@@ -41,6 +41,7 @@ pub(crate) fn reproduce() -> Result<Reproduction, ReproduceError> {
             energy,
         ],
         figures: vec![figure, energy_figure],
+        slowdowns: Vec::new(),
         left_out: LEFT_OUT.to_vec(),
     })
 }

@@ -54,6 +54,7 @@ pub(crate) fn reproduce() -> Result<Reproduction, ReproduceError> {
         paper: "Motamedi et al., Machine Intelligence on Resource-Constrained IoT Devices (TECS 2017)".to_owned(),
         sections,
         figures: vec![regions::figure(&model)?],
+        slowdowns: Vec::new(),
         left_out: LEFT_OUT.to_vec(),
     })
 }

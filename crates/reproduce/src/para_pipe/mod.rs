@@ -36,12 +36,14 @@ const LEFT_OUT: [LeftOut; 5] = [
 ];
 
 pub(crate) fn reproduce(selection: Selection) -> Result<Reproduction, ReproduceError> {
-    let mut sections = Vec::new();
+    let (mut sections, mut slowdowns) = (Vec::new(), Vec::new());
     if selection.wants_table(1) {
         sections.push(structure::section()?);
     }
     if selection.wants_table(3) {
-        sections.push(solving::section()?);
+        let (section, compared) = solving::section()?;
+        sections.push(section);
+        slowdowns = compared;
     }
 
     let mut figures = Vec::new();
@@ -74,6 +76,7 @@ pub(crate) fn reproduce(selection: Selection) -> Result<Reproduction, ReproduceE
                 .to_owned(),
         sections,
         figures,
+        slowdowns,
         left_out: LEFT_OUT.to_vec(),
     })
 }

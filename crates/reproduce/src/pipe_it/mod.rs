@@ -70,6 +70,7 @@ pub(crate) fn reproduce() -> Result<Reproduction, ReproduceError> {
             together::section()?,
         ],
         figures: Vec::new(),
+        slowdowns: Vec::new(),
         left_out: LEFT_OUT.to_vec(),
     })
 }

@@ -37,6 +37,7 @@ pub(crate) fn reproduce() -> Result<Reproduction, ReproduceError> {
             synthetic::section(),
         ],
         figures: Vec::new(),
+        slowdowns: Vec::new(),
         left_out: LEFT_OUT.to_vec(),
     })
 }

@@ -66,6 +66,7 @@ pub(crate) fn reproduce(selection: Selection) -> Result<Reproduction, ReproduceE
             .to_owned(),
         sections,
         figures,
+        slowdowns: Vec::new(),
         left_out: LEFT_OUT.to_vec(),
     })
 }
