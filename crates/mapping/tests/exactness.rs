@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use millstream_cost::Nanoseconds;
 use millstream_mapping::{
-    BoundedMapper, Cpop, Edge, Heft, LayerSwitched, Mapper, MapperLimits, Mapping, MappingError, MappingProblem,
-    Outcome, SingleProcessor, TaskId,
+    Annealing, BoundedMapper, Cpop, Edge, Heft, LayerSwitched, Mapper, MapperLimits, Mapping, MappingError,
+    MappingProblem, Outcome, SingleProcessor, TaskId,
 };
 use problems::{apart, best_order, blocking_problems, brute_force, problems};
 use proptest::prelude::*;
@@ -29,6 +29,13 @@ fn mappers() -> Vec<Box<dyn Mapper>> {
         Box::new(millstream_mapping::CoarseIlp),
         Box::new(BoundedMapper),
     ]
+}
+
+/// What a search may take beyond its steps: it looks at what is left before every 256 moves, each a step for every node,
+/// and after every 4096 states, each four steps for every processor.
+fn between_looks(problem: &MappingProblem) -> u64 {
+    let (nodes, processors) = (problem.len() as u64, problem.processor_count() as u64);
+    (256 * nodes).max(4096 * 4 * processors)
 }
 
 /// What a mapper makes of a problem; `None` if it is the one that may refuse it, because no processor alone can do
@@ -129,6 +136,22 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(60))]
+
+    /// So few steps that the first part of the default takes them all if it does not come to the end. Integer programs,
+    /// which can't be stopped anywhere, do not have their turn.
+    #[test]
+    fn no_mapper_takes_more_than_its_steps(problem in problems(24), steps in 0_u64..300_000) {
+        let limits = MapperLimits { steps, program_time: Duration::from_millis(50), ..MapperLimits::default() };
+        for mapper in mappers().into_iter().chain([Box::new(Annealing) as Box<dyn Mapper>]) {
+            let Some(mapping) = mapped(&*mapper, &problem, &limits) else { continue };
+            let most = steps + between_looks(&problem);
+            prop_assert!(mapping.steps <= most, "{}: {} of {steps}", mapper.name(), mapping.steps);
+        }
+    }
+}
+
 #[test]
 fn odd_problems_are_solved_or_refused() {
     let limits = MapperLimits::default();
@@ -183,12 +206,16 @@ fn branches(count: usize) -> MappingProblem {
 }
 
 #[test]
-fn a_thousand_branches_keep_to_their_steps() {
+fn a_thousand_branches_keep_to_their_steps_and_come_near_their_bound() {
     let problem = branches(1000);
     let limits = MapperLimits { steps: 20_000_000, ..MapperLimits::default() };
     let mapping = BoundedMapper.map(&problem, &limits).unwrap();
+    // Three parts with a sixth of the steps, annealing with half of them, and what goes on with the rest.
+    let most = limits.steps + 5 * between_looks(&problem);
+    assert!(mapping.steps <= most, "{} of {}", mapping.steps, limits.steps);
     assert!(mapping.lower_bound <= mapping.makespan);
-    // 0.2 % is reached; without the solver, the bound is weaker.
+    // Seen and not derived, so that a worse search is noticed: it came to 0.22 % with the solver. Without it, the start
+    // is further from the bound.
     let most = if cfg!(feature = "highs") { 0.004 } else { 0.5 };
     assert!(mapping.gap() < most, "{}", mapping.gap());
 }
