@@ -148,6 +148,18 @@ proptest! {
     }
 }
 
+/// How far a simulation's period may be off, relative to the period, where so many replicas or links set a pace, each
+/// with the same time between any two frames. Until any moment, a pace has made its share of frames and less than one
+/// frame more: the ends of all frames lie between two parallel lines, as many periods apart as there are paces. The
+/// period is the slope of a line through the middle of the ends. Between two lines, it is off the most where the first
+/// half of the ends is on the one and the second half on the other: with n ends, by n²/8 over n(n²-1)/12 of what is
+/// between them.
+fn most_off(frames: usize, paces: usize) -> f64 {
+    // Without the first half, in which a pipeline fills, and the last eighth.
+    let ends = (frames - frames / 2 - frames / 8) as f64;
+    1.5 * paces as f64 * ends / (ends * ends - 1.0)
+}
+
 fn replicated(graph: &Graph) -> Schedule {
     let replica = |cluster: &str, core: u32| Replica::single(Processor::new(cluster, [core]), graph.order().to_vec());
     Schedule { stages: vec![Stage { replicas: vec![replica("B", 0), replica("s", 1)] }] }
@@ -160,14 +172,12 @@ fn uneven_replicas_reach_the_sum_of_their_rates() {
     let table = table(&times, &[0; 9], &[]);
     let schedule = replicated(&graph);
     let expected = schedule.evaluate(&graph, &table).unwrap();
-    let simulation =
-        simulate(&schedule, &graph, &table, &SimulationSettings { frames: 2000, ..SimulationSettings::default() })
-            .unwrap();
-    assert!(
-        (simulation.period_seconds() / expected.period.seconds() - 1.0).abs() < 0.01,
-        "{}",
-        simulation.period_seconds()
-    );
+    let settings = SimulationSettings { frames: 2000, ..SimulationSettings::default() };
+    let simulation = simulate(&schedule, &graph, &table, &settings).unwrap();
+    let (simulated, evaluated) = (simulation.period_seconds() * 1e9, expected.period.0 as f64);
+    // Evaluation rounds to nanoseconds.
+    let most = most_off(2000, 2) + 0.5 / evaluated;
+    assert!((simulated / evaluated - 1.0).abs() <= most, "{simulated} {evaluated} {most}");
     assert_eq!(simulation.worst_latency(), expected.latency);
 }
 
@@ -192,7 +202,9 @@ fn replicas_behind_a_link_share_it() {
         assert_eq!((expected.stages[1].period, expected.latency), (rounded, Nanoseconds(latency)));
         let settings = SimulationSettings { frames: 4000, ..SimulationSettings::default() };
         let simulated = simulate(schedule, &graph, &table, &settings).unwrap().period_seconds() * 1e9;
-        assert!((simulated / period - 1.0).abs() < 0.005, "{simulated} {period}");
+        // Two replicas, or the link, or the link and the replica beside it.
+        let most = most_off(4000, 2);
+        assert!((simulated / period - 1.0).abs() <= most, "{simulated} {period} {most}");
     };
 
     // The value of 4 bytes occupies the link for 20 ns. A replica takes 7 + 4 for taking over, 10 + 20 for the way and
@@ -234,10 +246,12 @@ fn stages_and_clusters_do_not_wait_for_each_others_links() {
         vec![replica("s", 1, 5..12), replica("s", 2, 5..12), replica("m", 3, 5..12), replica("m", 4, 5..12)],
     ]);
     for schedule in [chain, beside] {
-        let expected = schedule.evaluate(&graph, &table).unwrap().period.seconds();
+        let expected = schedule.evaluate(&graph, &table).unwrap().period.0 as f64;
         let settings = SimulationSettings { frames: 4000, ..SimulationSettings::default() };
-        let simulated = simulate(&schedule, &graph, &table, &settings).unwrap().period_seconds();
-        assert!((simulated / expected - 1.0).abs() < 0.01, "{schedule}: {simulated} {expected}");
+        let simulated = simulate(&schedule, &graph, &table, &settings).unwrap().period_seconds() * 1e9;
+        // The links to the last stage set its pace: one, or two beside each other. Periods are whole nanoseconds.
+        let most = most_off(4000, 2);
+        assert!((simulated / expected - 1.0).abs() <= most, "{schedule}: {simulated} {expected} {most}");
     }
 }
 
