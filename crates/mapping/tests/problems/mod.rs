@@ -4,6 +4,7 @@
 
 use millstream_cost::{BlockedEnd, Nanoseconds};
 use millstream_mapping::{Edge, MappingProblem, OutputId, ProcessorId, TaskId};
+use millstream_schedule::execution::{TaskGraph, TransferCost};
 use proptest::prelude::*;
 
 /// Time of the best of all mappings, by trying every order of nodes and every processor.
@@ -129,28 +130,83 @@ pub fn blocking_problems(most_nodes: usize) -> impl Strategy<Value = MappingProb
     })
 }
 
+/// The makespan when nodes run in this sequence, each on its processor: the rules of execution, written down a second
+/// time. Times and transfers are the problem's; what waits for what is found here.
+fn makespan_of(problem: &MappingProblem, sequence: &[(TaskId, ProcessorId)]) -> Nanoseconds {
+    let mut home = vec![ProcessorId::new(0); problem.len()];
+    sequence.iter().for_each(|&(node, processor)| home[node.index()] = processor);
+    let mut ends = vec![Nanoseconds::ZERO; problem.len()];
+    let mut free = vec![Nanoseconds::ZERO; problem.processor_count()];
+    // Which values are where, and since when, by transfers that occupied somebody.
+    let mut moved: Vec<(TaskId, OutputId, ProcessorId, Nanoseconds)> = Vec::new();
+
+    for &(node, here) in sequence {
+        let mut start = problem.release(node, here);
+        let mut fetched = Vec::new();
+        for read in problem.inputs(node) {
+            let (maker, value, made) = (read.maker, read.value, ends[read.maker.index()]);
+            let there = home[maker.index()];
+            let TransferCost { time, blocks } = problem.transfer(read, there, here);
+            let known = moved.iter().find(|known| (known.0, known.1, known.2) == (maker, value, here));
+            match (known, blocks) {
+                _ if there == here => start = start.max(made),
+                (Some(&(.., at)), _) => start = start.max(at),
+                (None, None) => start = start.max(made + time),
+                (None, Some(BlockedEnd::Receiver)) => fetched.push((made, maker, value, time)),
+                (None, Some(BlockedEnd::Sender)) => panic!("the maker sends it right after making it"),
+            }
+        }
+
+        let now = &mut free[here.index()];
+        fetched.sort_unstable();
+        fetched.dedup();
+        for (made, maker, value, time) in fetched {
+            *now = made.max(*now) + time;
+            moved.push((maker, value, here, *now));
+        }
+        *now = start.max(*now) + problem.time(node, here).unwrap();
+        ends[node.index()] = *now;
+
+        let mut sent: Vec<(OutputId, ProcessorId, Nanoseconds)> = Vec::new();
+        for read in problem.readers(node) {
+            let to = home[read.reader.index()];
+            let TransferCost { time, blocks } = problem.transfer(read, here, to);
+            if to != here && blocks == Some(BlockedEnd::Sender) {
+                sent.push((read.value, to, time));
+            }
+        }
+        sent.sort_unstable();
+        sent.dedup();
+        for (value, to, time) in sent {
+            *now += time;
+            moved.push((node, value, to, *now));
+        }
+    }
+    ends.into_iter().max().unwrap_or_default()
+}
+
 /// The best of all orders on all processors, each evaluated as a whole.
 pub fn best_order(problem: &MappingProblem) -> Nanoseconds {
-    fn visit(problem: &MappingProblem, order: &mut Vec<Vec<TaskId>>, placed: &mut Vec<bool>, best: &mut Nanoseconds) {
-        if placed.iter().all(|&is_placed| is_placed) {
-            *best = (*best).min(problem.makespan(order).unwrap());
+    fn visit(problem: &MappingProblem, sequence: &mut Vec<(TaskId, ProcessorId)>, best: &mut Nanoseconds) {
+        if sequence.len() == problem.len() {
+            *best = (*best).min(makespan_of(problem, sequence));
             return;
         }
         for node in problem.nodes() {
-            if placed[node.index()] || !problem.incoming(node).all(|edge| placed[edge.from.index()]) {
+            let is_placed = |node: TaskId| sequence.iter().any(|&(placed, _)| placed == node);
+            if is_placed(node) || !problem.incoming(node).all(|edge| is_placed(edge.from)) {
                 continue;
             }
-            placed[node.index()] = true;
             for processor in problem.supporting(node).collect::<Vec<_>>() {
-                order[processor.index()].push(node);
-                visit(problem, order, placed, best);
-                order[processor.index()].pop();
+                sequence.push((node, processor));
+                visit(problem, sequence, best);
+                sequence.pop();
             }
-            placed[node.index()] = false;
         }
     }
+
     let mut best = Nanoseconds(u64::MAX);
-    visit(problem, &mut vec![Vec::new(); problem.processor_count()], &mut vec![false; problem.len()], &mut best);
+    visit(problem, &mut Vec::new(), &mut best);
     best
 }
 
