@@ -13,6 +13,8 @@ use millstream_api::{
 use millstream_onnx::ModelBuilder;
 
 const TICK: Duration = Duration::from_millis(50);
+/// Longer than a frame takes, however busy the machine is.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Each element twice.
 fn doubling() -> Session {
@@ -86,16 +88,22 @@ fn who_waits_is_told_that_a_session_was_closed() {
     let session = doubling();
     let owner = session.join().unwrap();
     submit(&session, owner, 1.0);
+    let (is_waiting, waits) = std::sync::mpsc::channel();
     std::thread::scope(|scope| {
-        let waiting = scope.spawn(|| {
+        let session = &session;
+        let waiting = scope.spawn(move || {
             loop {
                 match session.receive_within(owner, TICK) {
                     Err(error) => return error,
-                    Ok(_) => std::thread::sleep(Duration::from_millis(1)),
+                    // Its frame has come, and there is nothing more to come.
+                    Ok(Some(None)) => is_waiting.send(()).unwrap(),
+                    Ok(_) => {}
                 }
+                std::thread::sleep(Duration::from_millis(1));
             }
         });
-        std::thread::sleep(Duration::from_millis(100));
+        let waited = waits.recv_timeout(PATIENCE);
+        assert!(waited.is_ok(), "nobody waits after {PATIENCE:?}");
         assert!(!session.is_closed());
         session.close();
         assert!(matches!(waiting.join().unwrap(), Error::Closed));

@@ -5,7 +5,7 @@
 mod support;
 
 use serde_json::Value;
-use support::{Workplace, small_model, text};
+use support::{Workplace, small_model, text, wait_until};
 
 fn json(output: &str) -> Value {
     serde_json::from_str(output).unwrap()
@@ -301,13 +301,17 @@ fn ctrl_c_finishes_the_frames_in_flight() {
     small_model(&workplace);
     workplace.succeed(&["profile", "--model", "small.onnx", "--budget", "200ms"]);
     workplace.succeed(&["schedule", "--model", "small.onnx", "--profile", "profile.json"]);
-    let child = Command::new(assert_cmd::cargo::cargo_bin("millstream"))
-        .args(["run", "--frames", "1000000000", "--json"])
+    let mut child = Command::new(assert_cmd::cargo::cargo_bin("millstream"))
+        .args(["run", "--frames", "1000000000", "--json", "--csv", "frames.csv"])
         .current_dir(workplace.path(""))
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
-    std::thread::sleep(std::time::Duration::from_secs(4));
+    // The first line has the names of columns.
+    let has_frames = || {
+        std::fs::read(workplace.path("frames.csv")).is_ok_and(|table| table.split(|&byte| byte == b'\n').count() > 2)
+    };
+    wait_until(&mut child, "there are frames", |_| has_frames());
     Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(130));

@@ -5,7 +5,7 @@
 mod support;
 
 use serde_json::Value;
-use support::{Workplace, small_model, text};
+use support::{Workplace, small_model, text, wait_until};
 
 fn json(workplace: &Workplace, name: &str) -> Value {
     serde_json::from_str(&text(&workplace.path(name))).unwrap()
@@ -86,18 +86,24 @@ fn an_interrupted_profile_keeps_what_it_has() {
     use std::process::{Command, Stdio};
 
     let workplace = Workplace::new();
-    let child = Command::new(assert_cmd::cargo::cargo_bin("millstream"))
+    let messages = workplace.write("messages", "");
+    let mut child = Command::new(assert_cmd::cargo::cargo_bin("millstream"))
         .args(["profile", "--budget", "10m"])
         .current_dir(workplace.path(""))
-        .stderr(Stdio::piped())
+        .env("MILLSTREAM_LOG", "millstream=info")
+        .stderr(Stdio::from(std::fs::File::create(&messages).unwrap()))
         .spawn()
         .unwrap();
-    std::thread::sleep(std::time::Duration::from_secs(6));
+    wait_until(&mut child, "it has swept a network", |_| text(&messages).contains("swept"));
     Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
-    let output = child.wait_with_output().unwrap();
-    assert_eq!(output.status.code(), Some(130));
-    let message = String::from_utf8_lossy(&output.stderr).into_owned();
+    let status = child.wait().unwrap();
+    let message = text(&messages);
+    assert_eq!(status.code(), Some(130), "{message}");
     assert!(message.contains("--resume goes on from there"), "{message}");
+    let profile = json(&workplace, "profile.json");
+    let samples = |network: &Value| network["operator_samples"].as_array().unwrap().len();
+    let measured: Vec<usize> = profile["networks"].as_array().unwrap().iter().map(samples).collect();
+    assert!(!measured.is_empty() && !measured.contains(&0), "{measured:?}");
     let before = networks(&workplace).len();
     workplace.succeed(&["profile", "--budget", "100ms", "--resume"]);
     assert_eq!(networks(&workplace).len(), before + 1);

@@ -5,10 +5,32 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Child;
+use std::time::{Duration, Instant};
 
 use assert_cmd::Command;
 use millstream_onnx::{Attributes, Model, ModelBuilder, Weight, WeightStorage};
 use tempfile::TempDir;
+
+/// Longer than anything takes that a test waits for, however busy the machine is.
+const PATIENCE: Duration = Duration::from_secs(180);
+
+/// Waits until something is so that a running command brings about. Where it ends before, or takes very long, the test
+/// fails, and the command does not go on.
+pub(crate) fn wait_until(child: &mut Child, what: &str, mut is_so: impl FnMut(&Child) -> bool) {
+    let begin = Instant::now();
+    while !is_so(child) {
+        if let Some(status) = child.try_wait().unwrap() {
+            panic!("the command ended before {what}: {status}");
+        }
+        if begin.elapsed() > PATIENCE {
+            child.kill().unwrap();
+            child.wait().unwrap();
+            panic!("not within {PATIENCE:?}: {what}");
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
 
 /// A folder for one test: commands run in it, and their cache is in it.
 pub(crate) struct Workplace {
