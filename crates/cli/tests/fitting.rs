@@ -94,7 +94,13 @@ fn an_interrupted_profile_keeps_what_it_has() {
         .stderr(Stdio::from(std::fs::File::create(&messages).unwrap()))
         .spawn()
         .unwrap();
-    wait_until(&mut child, "it has swept a network", |_| text(&messages).contains("swept"));
+    // Progress is told while something is measured, and not while the next network is prepared, which may take longer
+    // than a request to stop waits.
+    let measures_another = || {
+        let told = text(&messages);
+        told.split_once("swept").is_some_and(|(_, after)| after.contains("sweeping layer shapes"))
+    };
+    wait_until(&mut child, "it measures after it has swept a network", |_| measures_another());
     Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
     let status = child.wait().unwrap();
     let message = text(&messages);
