@@ -53,9 +53,9 @@ pub fn check(
     let promised = &schedule.predicted;
     if !promised.is_measured {
         if board.memory_bytes_per_second().is_some() || evaluated.shares_board_links() {
-            check_not_below(promised, &evaluated)?
+            check_not_below(promised, &evaluated)?;
         } else {
-            check_prediction(promised, &evaluated, resolved.energy(graph, &searched)?)?
+            check_prediction(promised, &evaluated, resolved.energy(graph, &searched)?)?;
         }
     }
     check_power(promised)?;

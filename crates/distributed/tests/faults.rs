@@ -22,9 +22,9 @@ fn check(answers: &[(u64, Result<i64, String>)], frames: u64, may_fail: &[u64]) 
     assert_eq!(answers.iter().map(|answer| answer.0).collect::<Vec<_>>(), (0..frames).collect::<Vec<_>>());
     for (sequence, outcome) in answers {
         if may_fail.contains(sequence) {
-            assert!(outcome.is_err(), "frame {sequence}: {outcome:?}")
+            assert!(outcome.is_err(), "frame {sequence}: {outcome:?}");
         } else {
-            assert_eq!(outcome, &Ok(whole(*sequence as i64)), "frame {sequence}")
+            assert_eq!(outcome, &Ok(whole(*sequence as i64)), "frame {sequence}");
         }
     }
 }

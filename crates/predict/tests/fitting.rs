@@ -117,9 +117,9 @@ fn in_context_times_are_those_of_a_fit_by_another_way() {
         let expected: Vec<f64> = (0..chain.blocks().len()).map(|block| of_block(&expected, block)).collect();
         let exact = sequential_fit(&expected, &samples.collect::<Vec<_>>());
 
-        for block in 0..chain.blocks().len() {
+        for (block, exact) in exact.iter().enumerate().take(chain.blocks().len()) {
             let found = of_block(&table, block);
-            assert!((found - exact[block]).abs() < ROUNDING, "{label} {block}: {found} for {}", exact[block]);
+            assert!((found - exact).abs() < ROUNDING, "{label} {block}: {found} for {exact}");
         }
         let hand_over = table.hand_over_model(table.find(&class).unwrap());
         assert!((hand_over.seconds - exact[chain.blocks().len()]).abs() < ROUNDING, "{label}: {hand_over:?}");

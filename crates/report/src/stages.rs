@@ -44,9 +44,9 @@ pub fn stage_table(rows: &[StageRow]) -> Table {
     let is_measured = rows.iter().any(|row| row.measured.is_some());
     let mut columns = vec![("stage", Align::Right), ("processor", Align::Left), ("operators", Align::Left)];
     if is_measured {
-        columns.extend([("frames", Align::Right), ("waited ms", Align::Right)])
+        columns.extend([("frames", Align::Right), ("waited ms", Align::Right)]);
     } else {
-        columns.push(("expected ms", Align::Right))
+        columns.push(("expected ms", Align::Right));
     }
     let mut table = Table::new(columns);
     for row in rows {
@@ -55,9 +55,9 @@ pub fn stage_table(rows: &[StageRow]) -> Table {
             cells.extend([
                 measured(row, |stage| stage.frames.to_string()),
                 measured(row, |stage| milliseconds(stage.queue_wait_seconds)),
-            ])
+            ]);
         } else {
-            cells.push(milliseconds(row.expected_seconds))
+            cells.push(milliseconds(row.expected_seconds));
         }
         table.row(cells);
     }

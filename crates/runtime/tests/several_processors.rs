@@ -272,7 +272,7 @@ fn a_lost_device_costs_one_frame_if_there_is_a_fallback() {
         match &result.outcome {
             Ok(_) => assert!(index < 10),
             Err(error) => {
-                assert!(index == 10 || matches!(error, FrameError::Lost { stage: StageId::FIRST }), "{error}")
+                assert!(index == 10 || matches!(error, FrameError::Lost { stage: StageId::FIRST }), "{error}");
             }
         }
     }

@@ -245,6 +245,7 @@ fn stages_and_clusters_do_not_wait_for_each_others_links() {
         vec![replica("B", 0, 0..5)],
         vec![replica("s", 1, 5..12), replica("s", 2, 5..12), replica("m", 3, 5..12), replica("m", 4, 5..12)],
     ]);
+
     for schedule in [chain, beside] {
         let expected = schedule.evaluate(&graph, &table).unwrap().period.0 as f64;
         let settings = SimulationSettings { frames: 4000, ..SimulationSettings::default() };

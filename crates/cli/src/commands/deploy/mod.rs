@@ -184,10 +184,11 @@ version=$(\"$1\" --version) || give_up {NOT_STARTED}
             return Ok(());
         }
         let remove = format!("rm -rf {}", quoted(folder));
-        let ended = match interrupt::requested() {
+        let ended = if interrupt::requested() {
             // What ran there does it as well when it ends; but it may not have begun.
-            true => ssh.run_quickly(&remove)?,
-            false => ssh.run(&remove, Input::Nothing, false)?,
+            ssh.run_quickly(&remove)?
+        } else {
+            ssh.run(&remove, Input::Nothing, false)?
         };
         if ended.status.success() {
             Ok(())

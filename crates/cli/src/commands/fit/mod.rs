@@ -47,9 +47,9 @@ pub(crate) fn run(command: &FitCommand) -> Result<()> {
     files::write(&command.output, &files::to_json(&models)?)?;
     files::write(&plot, &svg)?;
     if command.json {
-        output::json(&models)?
+        output::json(&models)?;
     } else {
-        print(&models, added.as_deref())
+        print(&models, added.as_deref());
     }
 
     if command.compare {

@@ -65,9 +65,9 @@ pub(super) fn schedule(command: &ScheduleCommand, system: &Path) -> Result<()> {
     let planned = plan_system(&hosts, &network, &command.aim(), &command.without)?;
     files::write(&command.output, &files::to_json(&planned.document)?)?;
     if command.json {
-        output::json(&report(&planned, command.objective))?
+        output::json(&report(&planned, command.objective))?;
     } else {
-        print(&hosts, &network, &planned, command.objective)
+        print(&hosts, &network, &planned, command.objective);
     }
     if let Some(path) = &command.certificate {
         files::write(path, &files::to_json(&planned.certificate())?)?;
