@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use crate::command::{Failure, crates};
-use crate::files::{ending, read};
+use crate::files::{ending, read, shown, sources};
 use crate::folders::root;
 use crate::pages;
 
@@ -39,8 +39,8 @@ pub(crate) fn check() -> Result<(), Failure> {
         found.extend(claims(&read(&page)?).into_iter().map(|claim| in_file(&page, &claim)));
     }
     let speaking = crates()?.into_iter().filter(|name| !SILENT.contains(&name.as_str()));
-    for folder in speaking.map(|name| root().join("crates").join(name).join("src")) {
-        for source in ending(&folder, ".rs")? {
+    for name in speaking {
+        for source in sources(&name)? {
             let printed = literals(&read(&source)?);
             found.extend(printed.iter().flat_map(|text| claims(text)).map(|claim| in_file(&source, &claim)));
         }
@@ -64,7 +64,7 @@ pub(crate) fn check() -> Result<(), Failure> {
 
 /// A claim behind the name of its file.
 fn in_file(file: &Path, claim: &str) -> String {
-    format!("{}: {claim}", file.strip_prefix(root()).unwrap_or(file).display())
+    format!("{}: {claim}", shown(file))
 }
 
 /// The string literals of a source file without those of its tests, escaped line breaks as such.

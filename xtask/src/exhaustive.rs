@@ -2,7 +2,7 @@
 //! in.
 
 use crate::command::{Failure, crates};
-use crate::files::{ending, read};
+use crate::files::{ending, read, shown};
 use crate::folders::root;
 
 /// Types whose names end so are options.
@@ -17,7 +17,7 @@ pub(crate) fn check() -> Result<(), Failure> {
         let files = if folder.join("lib.rs").is_file() { ending(&folder, ".rs")? } else { Vec::new() };
         for file in files {
             let text = read(&file)?;
-            let path = file.strip_prefix(root()).unwrap_or(&file).display().to_string();
+            let path = shown(&file);
             unmarked.extend(exhaustive(&text).into_iter().map(|name| format!("{path}: {name}")));
         }
     }

@@ -5,6 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::command::Failure;
+use crate::folders::root;
 
 /// What went wrong with a file.
 pub(crate) fn failed(path: &Path, error: &io::Error) -> Failure {
@@ -13,6 +14,16 @@ pub(crate) fn failed(path: &Path, error: &io::Error) -> Failure {
 
 pub(crate) fn read(path: &Path) -> Result<String, Failure> {
     fs::read_to_string(path).map_err(|error| failed(path, &error))
+}
+
+/// The source files of a crate, by the name of its folder.
+pub(crate) fn sources(name: &str) -> Result<Vec<PathBuf>, Failure> {
+    ending(&root().join("crates").join(name).join("src"), ".rs")
+}
+
+/// A file's path in the repository, as people read it.
+pub(crate) fn shown(file: &Path) -> String {
+    file.strip_prefix(root()).unwrap_or(file).display().to_string()
 }
 
 /// Copies a file, or a folder with all that is in it, and makes the folders above it.

@@ -1,19 +1,20 @@
 //! Heads of files: every source file begins with a sentence that says what it is.
 
 use crate::command::{Failure, crates};
-use crate::files::{ending, read};
+use crate::files::{ending, read, shown, sources};
 use crate::folders::root;
 
 /// Fails with the files that begin with something else.
 pub(crate) fn check() -> Result<(), Failure> {
-    let folders = crates()?.into_iter().map(|name| root().join("crates").join(name).join("src"));
-    let folders = folders.chain(["xtask/src", "fuzz/src"].map(|folder| root().join(folder)));
+    let mut files = crates()?.iter().map(|name| sources(name)).collect::<Result<Vec<_>, _>>()?.concat();
+    for folder in ["xtask/src", "fuzz/src"] {
+        files.extend(ending(&root().join(folder), ".rs")?);
+    }
+
     let mut headless = Vec::new();
-    for folder in folders {
-        for file in ending(&folder, ".rs")? {
-            if !read(&file)?.starts_with("//! ") {
-                headless.push(file.strip_prefix(root()).unwrap_or(&file).display().to_string());
-            }
+    for file in files {
+        if !read(&file)?.starts_with("//! ") {
+            headless.push(shown(&file));
         }
     }
 

@@ -4,18 +4,16 @@
 use std::path::Path;
 
 use crate::command::{Failure, crates};
-use crate::files::{ending, read};
-use crate::folders::root;
+use crate::files::{read, shown, sources};
 
 /// Fails with imports that go through a crate's front page.
 pub(crate) fn check() -> Result<(), Failure> {
     let mut found = Vec::new();
     for name in crates()? {
-        let sources = ending(&root().join("crates").join(&name).join("src"), ".rs")?;
-        let (front_pages, others): (Vec<_>, Vec<_>) = sources.into_iter().partition(|file| is_front_page(file));
+        let (front_pages, others): (Vec<_>, Vec<_>) = sources(&name)?.into_iter().partition(|file| is_front_page(file));
         let front_pages = front_pages.iter().map(|file| read(file)).collect::<Result<Vec<_>, _>>()?.concat();
         for file in others {
-            let shown = file.strip_prefix(root()).unwrap_or(&file).display().to_string();
+            let shown = shown(&file);
             let source = read(&file)?;
             let through = imported(&source).into_iter().filter(|name| !is_defined(&front_pages, name));
             found.extend(through.map(|name| format!("{shown}: {name}")));

@@ -3,7 +3,7 @@
 use std::fs;
 
 use crate::command::{Failure, crates};
-use crate::files::ending;
+use crate::files::{ending, shown};
 use crate::folders::root;
 
 /// The most lines of a function, from its first to its last.
@@ -33,7 +33,7 @@ pub(crate) fn check() -> Result<(), Failure> {
             for file in files {
                 let text =
                     fs::read_to_string(&file).map_err(|error| Failure(format!("{}: {error}", file.display())))?;
-                let path = file.strip_prefix(root()).unwrap_or(&file).display().to_string();
+                let path = shown(&file);
                 for Function { line, name, lines, has_paragraphs } in functions(&text) {
                     let told = format!("{path}:{line}: {name} has {lines} lines");
                     if lines > MOST {

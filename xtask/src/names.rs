@@ -4,8 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::command::{Failure, crates};
-use crate::files::{ending, read};
-use crate::folders::root;
+use crate::files::{read, sources};
 
 /// Names of public types, and the crates that declare them.
 type Declared = BTreeMap<String, BTreeSet<String>>;
@@ -14,7 +13,7 @@ type Declared = BTreeMap<String, BTreeSet<String>>;
 pub(crate) fn check() -> Result<(), Failure> {
     let mut declared = Declared::new();
     for name in crates()? {
-        for file in ending(&root().join("crates").join(&name).join("src"), ".rs")? {
+        for file in sources(&name)? {
             for own in types(&read(&file)?) {
                 declared.entry(own.to_owned()).or_default().insert(name.clone());
             }

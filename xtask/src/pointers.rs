@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::command::Failure;
-use crate::files::{below, read};
+use crate::files::{below, read, shown};
 use crate::folders::root;
 use crate::pages;
 
@@ -12,7 +12,7 @@ pub(crate) fn check() -> Result<(), Failure> {
     let mut faults = Vec::new();
     for page in pages::all()? {
         let text = read(&page)?;
-        let shown = page.strip_prefix(root()).unwrap_or(&page).display().to_string();
+        let shown = shown(&page);
         for pointer in pointers(&text) {
             faults.extend(fault(&page, &pointer)?.map(|fault| format!("{shown}: {fault}")));
         }
@@ -107,7 +107,6 @@ fn fault(page: &Path, pointer: &Pointer) -> Result<Option<String>, Failure> {
             [only] => sources += &read(only)?,
             [] => return Ok(Some(format!("there is no {file}"))),
             [one, other, ..] => {
-                let shown = |path: &Path| path.strip_prefix(root()).unwrap_or(path).display().to_string();
                 return Ok(Some(format!("{file} may be {} or {}: say more of its path", shown(one), shown(other))));
             }
         }

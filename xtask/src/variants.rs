@@ -2,15 +2,14 @@
 //! what is in the list, not what is missing there.
 
 use crate::command::{Failure, crates};
-use crate::files::{ending, read};
-use crate::folders::root;
+use crate::files::{read, shown, sources};
 
 /// Fails with the variants that a list of all of them leaves out.
 pub(crate) fn check() -> Result<(), Failure> {
     let mut found = Vec::new();
     for name in crates()? {
-        for file in ending(&root().join("crates").join(&name).join("src"), ".rs")? {
-            let shown = file.strip_prefix(root()).unwrap_or(&file).display().to_string();
+        for file in sources(&name)? {
+            let shown = shown(&file);
             found.extend(left_out(&read(&file)?).into_iter().map(|variant| format!("{shown}: {variant}")));
         }
     }

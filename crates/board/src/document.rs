@@ -5,14 +5,12 @@ use std::collections::HashSet;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::accelerator::{Accelerator, Link};
-use crate::accelerator::{LEAST_LINK_RATE, LONGEST_LINK_LATENCY};
+use crate::accelerator::{Accelerator, LEAST_LINK_RATE, LONGEST_LINK_LATENCY, Link};
 use crate::board::{Board, Memory};
 use crate::cluster::{Cluster, OperatingPoint, PowerCoefficients, Thermal};
 use crate::error::BoardError;
 use crate::provider::Provider;
-use crate::reading::check_header;
-use crate::reading::{Document, DocumentError, read_document};
+use crate::reading::{Document, DocumentError, check_header, read_document};
 use crate::{label, provider};
 
 /// The `format` of board files.

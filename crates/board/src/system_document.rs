@@ -8,8 +8,7 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::document::BoardDocument;
-use crate::document::check_link_within_a_day;
+use crate::document::{BoardDocument, check_link_within_a_day};
 use crate::error::BoardError;
 use crate::reading::{Document, DocumentError, read_document};
 

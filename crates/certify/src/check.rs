@@ -10,8 +10,7 @@ use crate::error::CertifyError;
 use crate::network::NetworkBlocks;
 use crate::promise::{check_constraints, check_not_below, check_power, check_prediction};
 use crate::searched::check_searched;
-use crate::single::check_single_processors;
-use crate::single::{is_beyond_proof, need_teams};
+use crate::single::{check_single_processors, is_beyond_proof, need_teams};
 use crate::stage_rates::StageRates;
 use crate::throughput::check_throughput;
 

@@ -1,8 +1,7 @@
 //! What moving values takes, as a table has it: transfers between processors, hand-overs between stages, and ways into
 //! and out of memories.
 
-use crate::hand_over::within_a_day;
-use crate::hand_over::{HandOver, LinkCost, MemoryAccess};
+use crate::hand_over::{HandOver, LinkCost, MemoryAccess, within_a_day};
 use crate::nanoseconds::Nanoseconds;
 use crate::table::{ClassId, CostTable};
 use crate::transfer::{BlockedEnd, TransferModel};

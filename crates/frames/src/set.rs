@@ -9,10 +9,8 @@ use millstream_graph::{Graph, Value};
 use crate::array::{read_arrays, read_single};
 use crate::error::FramesError;
 use crate::fit::{expected, frames, quoted};
-use crate::image_file::ImageOptions;
-use crate::image_file::read_image;
-use crate::made_up::FrameMaker;
-use crate::made_up::available_bytes;
+use crate::image_file::{ImageOptions, read_image};
+use crate::made_up::{FrameMaker, available_bytes};
 
 /// Part of the free memory that frames may take: the network needs some as well.
 const MEMORY_SHARE: f64 = 0.5;

@@ -5,8 +5,7 @@ use std::collections::{BTreeSet, HashSet};
 use millstream_graph::Shape;
 
 use crate::error::OnnxError;
-use crate::options::ReadOptions;
-use crate::options::USUAL_BATCH;
+use crate::options::{ReadOptions, USUAL_BATCH};
 use crate::proto::{DimensionProto, ValueInfoProto};
 
 /// Shapes of all graph inputs; `None` for an input whose rank is not declared.

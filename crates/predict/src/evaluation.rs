@@ -6,8 +6,7 @@ use millstream_graph::Family;
 use crate::comparison::{fit_gemm, of_family};
 use crate::error::PredictError;
 use crate::model::{Accuracy, Fusion, TimedOperators};
-use crate::models::CostModels;
-use crate::models::predict_block;
+use crate::models::{CostModels, predict_block};
 use crate::profile::{NetworkProfile, Profile};
 
 /// Errors of predictions for one network that was not learned from.

@@ -15,18 +15,14 @@ use crate::error::PredictError;
 use crate::fill::{BlockTime, fill};
 use crate::fused_groups::FusedGroups;
 use crate::line::Line;
-use crate::model::FamilyModel;
-use crate::model::{Fusion, FusionRule, Predictor, ProcessorModel, TimedOperators};
+use crate::model::{FamilyModel, Fusion, FusionRule, Predictor, ProcessorModel, TimedOperators};
 use crate::operator_time::OperatorTime;
 use crate::parts::set_part_costs;
 use crate::pipe_it_costs::PipeItCosts;
-use crate::power::ClusterPower;
-use crate::power::fit_power;
-use crate::profile::Profile;
-use crate::profile::{check_board, records};
+use crate::power::{ClusterPower, fit_power};
+use crate::profile::{Profile, check_board, records};
 use crate::samples::OperatorRecord;
-use crate::transfer::ClusterTransfer;
-use crate::transfer::fit_transfers;
+use crate::transfer::{ClusterTransfer, fit_transfers};
 
 /// The `format` of files of fitted models.
 pub const COST_FORMAT: &str = "millstream-cost";

@@ -9,8 +9,7 @@ use millstream_predict::makes_tiles;
 use millstream_predict::samples::PartSample;
 
 use crate::error::ProfileError;
-use crate::measure::MeasuringProgress;
-use crate::measure::{Effort, together};
+use crate::measure::{Effort, MeasuringProgress, together};
 use crate::rounds::rounds;
 use crate::workload::Workload;
 

@@ -2,8 +2,7 @@
 
 use plotters::prelude::*;
 
-use crate::plot::PlotError;
-use crate::plot::{COLOURS, SIZE, draw_legend, parts};
+use crate::plot::{COLOURS, PlotError, SIZE, draw_legend, parts};
 
 /// Groups of bars side by side.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,6 +1,6 @@
 //! What a simulation's processors did, as bars of a chart.
 
-use millstream_schedule::{Replica, Schedule, StageId};
+use millstream_schedule::{Schedule, StageId};
 use millstream_sim::Simulation;
 
 use crate::drawing::GanttBar;
@@ -11,7 +11,7 @@ const TOGETHER_SECONDS: f64 = 1e-7;
 /// Lanes of a schedule: one for each processor, with its stage.
 pub fn processor_lanes(schedule: &Schedule) -> Vec<String> {
     let mut lanes = Vec::new();
-    for (stage, replica) in replicas(schedule) {
+    for (stage, replica) in schedule.numbered_replicas() {
         let names = replica.assignments.iter().map(|assignment| with_cores(&assignment.processor));
         lanes.extend(names.map(|name| format!("stage {stage}: {name}")));
     }
@@ -44,11 +44,6 @@ pub fn simulated_bars(schedule: &Schedule, simulation: &Simulation) -> Vec<Gantt
         }
     }
     bars
-}
-
-fn replicas(schedule: &Schedule) -> impl Iterator<Item = (StageId, &Replica)> {
-    let stages = schedule.numbered_stages();
-    stages.flat_map(|(id, stage)| stage.replicas.iter().map(move |replica| (id, replica)))
 }
 
 fn with_cores(processor: &millstream_board::Processor) -> String {

@@ -71,6 +71,11 @@ impl Schedule {
         StageId::all(self.stages.len()).zip(&self.stages)
     }
 
+    /// All replicas, stage by stage, with the ids of their stages.
+    pub fn numbered_replicas(&self) -> impl Iterator<Item = (StageId, &Replica)> {
+        self.numbered_stages().flat_map(|(id, stage)| stage.replicas.iter().map(move |replica| (id, replica)))
+    }
+
     /// A replica of a stage, counted from 0; `None` if there is no such replica.
     pub fn replica(&self, stage: StageId, replica: usize) -> Option<&Replica> {
         self.stages.get(stage.index())?.replicas.get(replica)

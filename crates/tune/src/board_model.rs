@@ -264,9 +264,7 @@ impl TimeModel for BoardModel {
     }
 
     fn learn(&mut self, schedule: &Schedule, trial: &Trial) {
-        let stages = schedule.numbered_stages();
-        let replicas = stages.flat_map(|(id, stage)| stage.replicas.iter().map(move |replica| (id, replica)));
-        for ((stage, replica), &time) in replicas.zip(&trial.stage_times) {
+        for ((stage, replica), &time) in schedule.numbered_replicas().zip(&trial.stage_times) {
             self.learn_stage(replica, &schedule.entry(stage), time);
         }
         self.factors.update();

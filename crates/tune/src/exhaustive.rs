@@ -8,8 +8,7 @@ use crate::configuration::Configuration;
 use crate::error::TuneError;
 use crate::oracle::Oracle;
 use crate::space::{PlaceId, Space};
-use crate::tuning::Recorder;
-use crate::tuning::Tuning;
+use crate::tuning::{Recorder, Tuning};
 
 /// Every configuration there is, up to exchanging places of one kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -4,8 +4,7 @@ use millstream_cost::Nanoseconds;
 
 use crate::error::TuneError;
 use crate::oracle::{Oracle, Trial};
-use crate::tuning::Recorder;
-use crate::tuning::Tuning;
+use crate::tuning::{Recorder, Tuning};
 
 /// How far a configuration is from what is wanted, the lower the better: a period in seconds, or another positive
 /// number. Only ratios of scores count.

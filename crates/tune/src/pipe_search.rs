@@ -10,10 +10,8 @@ use crate::compositions::for_each_composition;
 use crate::configuration::Configuration;
 use crate::error::TuneError;
 use crate::oracle::Oracle;
-use crate::space::Space;
-use crate::space::binomial;
-use crate::tuning::Recorder;
-use crate::tuning::Tuning;
+use crate::space::{Space, binomial};
+use crate::tuning::{Recorder, Tuning};
 
 /// The search.
 ///

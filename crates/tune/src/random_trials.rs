@@ -10,8 +10,7 @@ use crate::error::TuneError;
 use crate::neighbours::random_configuration;
 use crate::oracle::Oracle;
 use crate::space::Space;
-use crate::tuning::Recorder;
-use crate::tuning::Tuning;
+use crate::tuning::{Recorder, Tuning};
 
 /// Random configurations.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -14,8 +14,7 @@ use crate::configuration::Configuration;
 use crate::error::TuneError;
 use crate::oracle::{Oracle, Trial};
 use crate::space::{PlaceId, Space};
-use crate::tuning::Recorder;
-use crate::tuning::Tuning;
+use crate::tuning::{Recorder, Tuning};
 
 /// Rules by which the seed assigns stages to places (section 5.1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

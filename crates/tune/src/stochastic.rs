@@ -12,8 +12,7 @@ use crate::neighbours::{neighbours, random_configuration};
 use crate::oracle::Oracle;
 use crate::shisha::Shisha;
 use crate::space::Space;
-use crate::tuning::Recorder;
-use crate::tuning::Tuning;
+use crate::tuning::{Recorder, Tuning};
 
 /// The start of a search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

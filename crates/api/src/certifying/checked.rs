@@ -8,8 +8,7 @@ use millstream_cost::{CostTable, Nanoseconds};
 use millstream_schedule::ScheduleDocument;
 use millstream_sim::SteadyState;
 
-use crate::error::Error;
-use crate::error::InFile;
+use crate::error::{Error, InFile};
 use crate::files;
 use crate::machine::Machine;
 use crate::measuring::CostSource;

@@ -13,8 +13,7 @@ use millstream_pipeline::Objective;
 use millstream_predict::Profile;
 use millstream_tune::{ModelGuided, Oracle, TuneError};
 
-use crate::control::Activity;
-use crate::control::{Control, Event};
+use crate::control::{Activity, Control, Event};
 use crate::error::Error;
 use crate::measuring::disturbance::DISTURBED;
 use crate::network::Network;

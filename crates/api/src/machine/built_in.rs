@@ -6,8 +6,7 @@ use std::path::Path;
 
 use millstream_board::Board;
 
-use crate::error::Error;
-use crate::error::InFile;
+use crate::error::{Error, InFile};
 use crate::files;
 
 /// A board that need not be described by a file, and what networks cost on it.

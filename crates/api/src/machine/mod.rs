@@ -11,8 +11,7 @@ use millstream_schedule::ScheduleDocument;
 
 use crate::backends::EngineReport;
 use crate::backends::engines::reports;
-use crate::error::Error;
-use crate::error::InFile;
+use crate::error::{Error, InFile};
 use profile_cache::ProfileCache;
 
 pub use built_in::BuiltInBoard;

@@ -6,11 +6,9 @@ use millstream_board::Board;
 use millstream_cost::CostTable;
 use millstream_predict::{CostModels, Profile, fit};
 
-use crate::error::Error;
-use crate::error::InFile;
+use crate::error::{Error, InFile};
 use crate::files;
-use crate::machine::Machine;
-use crate::machine::built_in;
+use crate::machine::{Machine, built_in};
 use crate::network::Network;
 
 /// Reads a profile from a file.

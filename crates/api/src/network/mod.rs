@@ -15,8 +15,7 @@ use millstream_partition::Chain;
 use millstream_schedule::ModelReference;
 
 use crate::backends::first_core::first_core;
-use crate::error::Error;
-use crate::error::InFile;
+use crate::error::{Error, InFile};
 
 pub use inputs::Inputs;
 

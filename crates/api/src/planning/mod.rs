@@ -9,8 +9,7 @@ use millstream_pipeline::{ClockedPlan, Plan};
 use millstream_schedule::{Schedule, ScheduleDocument};
 
 use crate::control::Control;
-use crate::error::Error;
-use crate::error::InFile;
+use crate::error::{Error, InFile};
 use crate::learning::measured::Measured;
 use crate::machine::Machine;
 use crate::measuring::CostSource;

@@ -7,8 +7,7 @@ use millstream_onnx::ReadOptions;
 use millstream_schedule::{ScheduleDocument, ScheduleSetDocument, SizesDocument};
 
 use crate::control::{Control, Event};
-use crate::error::Error;
-use crate::error::InFile;
+use crate::error::{Error, InFile};
 use crate::files;
 use crate::machine::Machine;
 use crate::network::{Inputs, Network};

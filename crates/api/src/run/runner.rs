@@ -28,8 +28,7 @@ use crate::run::statistics::FrameStatistics;
 use crate::run::surroundings::{Disturbance, Surroundings};
 use crate::run::taken::Taken;
 use crate::run::{RunLength, RunOptions, WarmUp, camera, operators, summary};
-use crate::schedules::Scheduled;
-use crate::schedules::{document, engine};
+use crate::schedules::{Scheduled, document, engine};
 use crate::threads::{SetOnDrop, thread};
 
 /// How much slower than a stage's processors the first core may be, for the time limit of frames.

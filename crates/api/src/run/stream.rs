@@ -18,8 +18,7 @@ use crate::run::adaptation::adapt;
 use crate::run::report::{LatencySummary, StageReport};
 use crate::run::statistics::Latencies;
 use crate::run::summary::stages;
-use crate::schedules::Scheduled;
-use crate::schedules::engine;
+use crate::schedules::{Scheduled, engine};
 use crate::threads::{SetOnDrop, thread};
 
 /// A schedule that frames flow through. Results come in the order of the frames, whatever overtakes what inside.

@@ -14,8 +14,7 @@ use millstream_schedule::{
     check_memory_together,
 };
 
-use crate::error::Error;
-use crate::error::InFile;
+use crate::error::{Error, InFile};
 use crate::files;
 use crate::machine::Machine;
 use crate::network::Network;

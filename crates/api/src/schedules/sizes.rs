@@ -6,8 +6,7 @@ use millstream_board::Board;
 use millstream_frames::{Frame, FrameSet, FramesError, InputFile, Labels};
 use millstream_schedule::{ModelReference, ScheduleDocument, SizesDocument};
 
-use crate::error::Error;
-use crate::error::InFile;
+use crate::error::{Error, InFile};
 use crate::network::{Inputs, Network};
 use crate::schedules::Scheduled;
 

@@ -14,8 +14,7 @@ use millstream_sim::{
 };
 
 use crate::control::Control;
-use crate::error::Error;
-use crate::error::InFile;
+use crate::error::{Error, InFile};
 use crate::files;
 use crate::machine::Machine;
 use crate::schedules::Scheduled;

@@ -5,10 +5,8 @@ use std::path::{Path, PathBuf};
 use millstream_board::{Board, BoardSource, HostDocument, ProcessorClass, System, SystemDocument};
 use millstream_cost::{CostTable, DerivedClass, HostCrossing};
 
-use crate::error::Error;
-use crate::error::InFile;
-use crate::machine::Machine;
-use crate::machine::built_in;
+use crate::error::{Error, InFile};
+use crate::machine::{Machine, built_in};
 use crate::measuring::CostSource;
 use crate::network::Network;
 

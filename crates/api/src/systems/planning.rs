@@ -11,9 +11,8 @@ use millstream_sim::SteadyState;
 use crate::certifying::written;
 use crate::error::Error;
 use crate::network::Network;
-use crate::plans::Aim;
-use crate::plans::replica_seconds;
 use crate::plans::shared_memory::simulated;
+use crate::plans::{Aim, replica_seconds};
 use crate::schedules::document;
 use crate::systems::Hosts;
 

@@ -33,8 +33,7 @@ use crate::inputs::ProblemInputs;
 use crate::problem::known_options::{KnownOptions, OptionCache};
 use crate::problem::search_settings::SearchSettings;
 use crate::problem::stage_costs::StageCosts;
-use crate::teams::progress::ProgressCallback;
-use crate::teams::progress::SearchProgress;
+use crate::teams::progress::{ProgressCallback, SearchProgress};
 use crate::teams::team_way::{TeamTimeKind, TeamWay};
 use crate::times::crossing_times::CrossingTimes;
 

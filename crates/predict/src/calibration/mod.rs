@@ -15,8 +15,7 @@ use millstream_partition::Chain;
 use serde::Serialize;
 
 use crate::error::PredictError;
-use crate::model::FamilyModel;
-use crate::model::{ModelTerm, ProcessorModel};
+use crate::model::{FamilyModel, ModelTerm, ProcessorModel};
 use crate::models::{COST_FORMAT, COST_VERSION, CostModels};
 use crate::power::{ClusterPower, PowerModel};
 use crate::profile::records;
