@@ -157,3 +157,32 @@ impl SenderKinds {
         members.map(|member| member.class.clone()).collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use millstream_cost::HandOver;
+
+    use super::*;
+
+    /// Two clusters of one core each, and a third one. Each of the two reaches the others over links of one cost, and
+    /// hands over nothing to itself: they are of one kind, whichever comes first.
+    #[test]
+    fn links_that_nothing_goes_over_tell_no_clusters_apart() {
+        let classes = ["A", "B", "C"].map(|label| ProcessorClass::new(label, 1));
+        let mut table = CostTable::new(1, classes);
+        let ids: Vec<ClassId> = table.class_ids().collect();
+        let link = |seconds| LinkCost {
+            hand_over: HandOver { seconds, seconds_per_byte: 0.0 },
+            occupied_seconds_per_byte: 0.0,
+        };
+        for (from, to) in [(0, 1), (0, 2), (1, 0), (1, 2)] {
+            table.set_link(ids[from], ids[to], link(1e-3));
+        }
+        let clusters: Vec<ClusterClass> = ids.iter().map(|&class_id| ClusterClass { class_id, cores: 1 }).collect();
+        // C, from which no link is known, is a kind of its own.
+        assert_eq!(SenderKinds::new(&table, &clusters).count(), 2);
+
+        table.set_link(ids[1], ids[2], link(2e-3));
+        assert_eq!(SenderKinds::new(&table, &clusters).count(), 3);
+    }
+}

@@ -288,3 +288,44 @@ impl PipelineLabel {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+    use millstream_cost::{PowerOrigin, ProcessorPower};
+    use millstream_partition::Chain;
+    use millstream_test_support::{board, chain, uniform_table};
+
+    use super::*;
+
+    /// Of two labels, one has the shorter period, and a latency that is longer by 1 %: within the tolerance, even
+    /// of a single stage, but perhaps not within a limit.
+    #[test]
+    fn under_a_limit_on_latency_no_label_gives_way_to_a_later_one() {
+        let (graph, board) = (chain(2), board("B1+s1"));
+        let mut table = uniform_table(&graph, &board, [10, 20]);
+        for class in table.class_ids() {
+            table.set_power(
+                class,
+                ProcessorPower { active_watts: 1.0, idle_watts: 0.1, origin: PowerOrigin::BoardFile },
+            );
+        }
+        let problem = Problem::new(&graph, &Chain::of(&graph), &board, &table).unwrap();
+        let left = |max_latency: Option<Nanoseconds>| {
+            let constraints = Constraints { max_latency, ..Constraints::default() };
+            let search = EnergySearch::new(&problem, &constraints, 0.1, &[]);
+            let nothing = search.nothing(EnergyState { senders: Senders::NETWORK, used: Cores::NONE });
+            let label = |period: u64, latency: u64| PipelineLabel {
+                period: Nanoseconds(period),
+                latency: Nanoseconds(latency),
+                ..nothing
+            };
+            let mut labels = vec![label(90, 1010), label(100, 1000)];
+            search.prune(&mut labels);
+            labels.into_iter().map(|label| label.latency.0).collect::<Vec<_>>()
+        };
+
+        assert_eq!(left(None), [1010]);
+        assert_eq!(left(Some(Nanoseconds(1005))), [1010, 1000]);
+    }
+}
