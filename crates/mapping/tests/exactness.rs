@@ -6,10 +6,10 @@ mod problems;
 
 use std::time::Duration;
 
-use millstream_cost::Nanoseconds;
+use millstream_cost::{BlockedEnd, Nanoseconds};
 use millstream_mapping::{
     Annealing, BoundedMapper, Cpop, Edge, Heft, LayerSwitched, Mapper, MapperLimits, Mapping, MappingError,
-    MappingProblem, Outcome, SingleProcessor, TaskId,
+    MappingProblem, Outcome, OutputId, SingleProcessor, TaskId,
 };
 use problems::{apart, best_order, blocking_problems, brute_force, problems};
 use proptest::prelude::*;
@@ -150,6 +150,27 @@ proptest! {
             prop_assert!(mapping.steps <= most, "{}: {} of {steps}", mapper.name(), mapping.steps);
         }
     }
+}
+
+/// Two nodes may read one value of another, each at a cost of its own, while nobody is occupied; a value that occupies
+/// its maker is sent once.
+#[test]
+fn one_value_occupies_a_processor_in_one_way() {
+    let problem = |times: [u64; 2], value: usize, blocks: Option<BlockedEnd>| {
+        let edge = |to: usize, time: u64, value: usize| {
+            let edge = Edge::new(TaskId::new(0), TaskId::new(to), apart(2, time)).of_value(OutputId::new(value));
+            edge.blocking(vec![vec![blocks; 2]; 2])
+        };
+        let names = ["a", "b", "c"].map(String::from).to_vec();
+        MappingProblem::new(names, vec![vec![some(1); 2]; 3], vec![edge(1, times[0], 0), edge(2, times[1], value)])
+    };
+    let sender = Some(BlockedEnd::Sender);
+
+    problem([4, 4], 0, sender).unwrap();
+    problem([4, 5], 0, None).unwrap();
+    problem([4, 5], 1, sender).unwrap();
+    let error = problem([4, 5], 0, sender).unwrap_err().to_string();
+    assert!(error.contains("nodes 1 and 2 read one value of node 0"), "{error}");
 }
 
 #[test]

@@ -87,6 +87,14 @@ impl Edge {
         self.pairs().any(|(from, to)| self.blocks(from, to) == Some(end))
     }
 
+    /// Whether every transfer that occupies a processor in one of the two dependencies is the same in the other.
+    pub(crate) fn moves_as(&self, other: &Self) -> bool {
+        self.pairs().all(|(from, to)| {
+            let ends = [self.blocks(from, to), other.blocks(from, to)];
+            ends == [None; 2] || ends[0] == ends[1] && self.transfer(from, to) == other.transfer(from, to)
+        })
+    }
+
     /// Sender and receiver of all transfers.
     pub(crate) fn pairs(&self) -> impl Iterator<Item = (ProcessorId, ProcessorId)> + use<> {
         let all = ProcessorId::all(self.processor_count);

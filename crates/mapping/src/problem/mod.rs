@@ -80,7 +80,7 @@ impl MappingProblem {
     ///
     /// # Errors
     /// [`MappingError::Unsupported`] if no processor can run a node, [`MappingError::Shape`] if an edge does not point
-    /// forward or numbers of processors differ.
+    /// forward, numbers of processors differ, or one value has transfers that occupy a processor in different ways.
     pub fn new(
         names: Vec<String>,
         times: Vec<Vec<Option<Nanoseconds>>>,
@@ -112,6 +112,9 @@ impl MappingProblem {
         let longest = times.iter().flatten().chain(edges.iter().flat_map(Edge::transfers)).max();
         if longest.is_some_and(|&longest| longest > LONGEST_TIME) {
             return shape("a time is longer than a day; is it infinite where it should be unsupported?".to_owned());
+        }
+        for edges_of_node in &outgoing {
+            refuse_one_value_in_two_ways(edges_of_node.iter().map(|id| &edges[id.index()]))?;
         }
         let releases = vec![Nanoseconds::ZERO; names.len() * processor_count];
         Ok(Self { names, processor_count, times, releases, edges, incoming, outgoing })
@@ -265,4 +268,22 @@ impl MappingProblem {
     pub fn least_time(&self, node: TaskId) -> Nanoseconds {
         self.supporting(node).filter_map(|processor| self.time(node, processor)).min().unwrap_or_default()
     }
+}
+
+/// Execution moves a value to a processor once for all who read it there, if that occupies somebody: so it takes the
+/// same time for each of them.
+fn refuse_one_value_in_two_ways<'a>(edges_of_node: impl Iterator<Item = &'a Edge>) -> Result<(), MappingError> {
+    let mut first_with: Vec<(OutputId, &Edge)> = Vec::new();
+    for edge in edges_of_node {
+        match first_with.iter().find(|(value, _)| *value == edge.value()) {
+            None => first_with.push((edge.value(), edge)),
+            Some((_, first)) if first.moves_as(edge) => {}
+            Some((_, first)) => {
+                let (from, to, other) = (edge.from.index(), edge.to.index(), first.to.index());
+                let detail = format!("nodes {other} and {to} read one value of node {from}, with different transfers");
+                return Err(MappingError::Shape { detail: format!("{detail} that occupy a processor") });
+            }
+        }
+    }
+    Ok(())
 }

@@ -169,6 +169,7 @@ fn dividing(problem: &MappingProblem) -> Vec<TaskId> {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+    use millstream_schedule::execution::OutputId;
     use proptest::prelude::*;
 
     use super::*;
@@ -195,7 +196,10 @@ mod tests {
     fn divided(problem: &MappingProblem, node: usize) -> MappingProblem {
         let processors = problem.processor_count();
         let node = TaskId::new(node % problem.len());
-        let link = |from: TaskId, to: TaskId| Edge::new(from, to, vec![vec![Nanoseconds(2); processors]; processors]);
+        // A value that the other edges do not move.
+        let link = |from: TaskId, to: TaskId| {
+            Edge::new(from, to, vec![vec![Nanoseconds(2); processors]; processors]).of_value(OutputId::new(2))
+        };
         let others = problem.nodes().filter(|&other| other != node);
         let links = others.map(|other| link(other.min(node), other.max(node)));
         let edges = problem.edges().iter().filter(|edge| edge.from != node && edge.to != node).cloned().chain(links);
