@@ -8,8 +8,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use millstream_api::{
-    Aim, Control, CostSource, EngineName, EngineOptions, EngineSet, Machine, Network, ReadOptions, Scheduled, Stream,
-    Tensor, engines, files,
+    Aim, Control, CostSource, EngineName, EngineOptions, EngineSet, Machine, Network, ReadOptions, ReducedPrecision,
+    Scheduled, Stream, Tensor, engines, files,
 };
 use millstream_board::{Board, Processor};
 use millstream_onnx::{Attributes, ModelBuilder, Weight};
@@ -173,4 +173,35 @@ fn clusters_may_have_different_engines() {
     let whole = run(vec![on(one.clone(), graph.order())]);
     agree(&whole, &run(vec![on(one.clone(), head), on(other.clone(), tail)]));
     agree(&whole, &run(vec![on(other, head), on(one, tail)]));
+}
+
+/// Nobody gets less precision than the model says by asking for all engines; by its name it is an engine like others.
+#[test]
+fn less_precision_is_an_engine_of_its_own() {
+    if !has_openvino() {
+        return;
+    }
+    let reduced = ReducedPrecision::ALL.map(EngineName::OpenVinoWith);
+    assert!(reduced.iter().all(|engine| !EngineSet::all().contains(*engine)));
+
+    let folder = tempfile::tempdir().unwrap();
+    let usual = Machine::detect().unwrap().with_cache_folder(folder.path());
+    let control = Control::new();
+    let plain = usual.plan(small(), &Aim::default(), &control).unwrap();
+    let expected = results(&usual, &plain);
+    let bits = |engine: EngineName| {
+        let machine = usual.clone().asked_to_use(&engine.into()).unwrap();
+        let planned = machine.plan(small(), &Aim::default(), &control).unwrap();
+        assert!(planned.schedule.processors().all(|processor| processor.engine == engine), "{}", planned.schedule);
+        results(&machine, &planned)
+    };
+    // Nothing is quantised here.
+    assert_eq!(bits(reduced[0]), bits(EngineName::OpenVino));
+    // A thousandth and a hundredth for each of four layers, where the processor has the instructions.
+    for (engine, tolerance) in [(reduced[1], 4e-3), (reduced[2], 4e-2)] {
+        let made = bits(engine);
+        let largest = expected.iter().fold(0.0_f32, |largest, value| largest.max(value.abs()));
+        let apart = made.iter().zip(&expected).map(|(one, other)| (one - other).abs() / largest);
+        assert!(apart.fold(0.0, f32::max) <= tolerance, "{engine}");
+    }
 }

@@ -10,6 +10,7 @@ use millstream_backend::{Backend, BackendError, Segment, Tensor, WholeNetwork};
 use millstream_backend_openvino::{Hint, OpenVinoBackend, Precision};
 use millstream_backend_ort::{Environment, OrtBackend};
 use millstream_board::Processor;
+use millstream_graph::DataType;
 use millstream_onnx::{Attributes, Model, ModelBuilder, Weight};
 use millstream_runtime::{Engine, EngineOptions};
 use millstream_schedule::{Replica, Schedule, Stage};
@@ -18,6 +19,9 @@ use fetched::library;
 
 /// The largest difference to ONNX Runtime, relative to the largest element: rounding of a few dozen layers.
 const ROUNDING: f32 = 1e-5;
+
+/// What the quantised network is rounded to.
+const STEP: f32 = 1.0 / 32.0;
 
 fn processor() -> Processor {
     Processor::new("B", [0])
@@ -51,6 +55,53 @@ fn results_are_those_of_onnx_runtime() {
             assert!(difference(&run(&model, &backend), &expected) < 0.05, "{name} with {precision:?}");
         }
     }
+}
+
+/// Quantised to steps of 1/32: what two convolutions make of one channel each.
+fn quantised() -> Model {
+    let mut builder = ModelBuilder::new("quantised");
+    let scale = builder.weight("scale", &Weight::from_f32([], vec![STEP]));
+    let zero = Weight { data_type: DataType::U8, shape: Vec::new().into(), data: vec![128].into() };
+    let zero = builder.weight("zero", &zero);
+    let mut map = builder.input("x", [1, 3, 224, 224]);
+    for layer in 0..2_usize {
+        let integers = builder.node("QuantizeLinear", &[&map, &scale, &zero]);
+        let floats = builder.node("DequantizeLinear", &[&integers, &scale, &zero]);
+        let data: Vec<u8> = (0..3 * 3 * 9).map(|index: usize| (index * 31 + layer * 7) as u8).collect();
+        let filter = Weight { data_type: DataType::I8, shape: [3, 3, 3, 3].into(), data: data.into() };
+        let filter = builder.weight("filter", &filter);
+        let size = builder.weight("size", &Weight::from_f32([], vec![1.0 / 512.0]));
+        let filter = builder.node("DequantizeLinear", &[&filter, &size]);
+        map = builder.node_with("Conv", &[&floats, &filter], Attributes::new().ints("pads", &[1; 4]));
+    }
+    let integers = builder.node("QuantizeLinear", &[&map, &scale, &zero]);
+    let floats = builder.node("DequantizeLinear", &[&integers, &scale, &zero]);
+    builder.output(&floats);
+    builder.build().unwrap()
+}
+
+/// Sums of integers are exact where those of floats are rounded: a value that was between two steps may fall to the
+/// other side, in each layer.
+#[test]
+fn quantised_networks_are_computed_with_integers_where_that_is_asked_for() {
+    let Some(library) = library() else { return };
+    let with = |model: &Arc<Model>, precision| {
+        run(model, &OpenVinoBackend::new(&library, Arc::clone(model)).with_precision(precision))
+    };
+
+    let model = Arc::new(quantised());
+    let expected = run(&model, &OrtBackend::new(&Environment::load().unwrap(), Arc::clone(&model)));
+    for precision in [Precision::F32, Precision::Int8] {
+        let made = with(&model, precision);
+        let apart = made.iter().zip(&expected).map(|(one, other)| ((one - other).abs() / STEP).round());
+        assert!(apart.fold(0.0, f32::max) <= 2.0, "{precision:?}: a step for each of two layers");
+    }
+
+    // So many layers enlarge what is rounded that nobody takes one for the other.
+    let model = Arc::new(millstream_zoo::build("mobilenet-v2-int8").unwrap());
+    let integers = with(&model, Precision::Int8);
+    assert_eq!(with(&model, Precision::Int8), integers);
+    assert_ne!(with(&model, Precision::F32), integers, "other roundings");
 }
 
 /// As its users run it, whatever processors it is given, and several requests at once.

@@ -49,7 +49,7 @@ impl Board {
 
     /// The engines that its clusters may have: those of every board, and its own providers.
     fn known_engines(&self) -> impl Iterator<Item = EngineName> {
-        EngineName::BUILT_IN.into_iter().chain(self.providers.iter().map(Provider::engine))
+        EngineName::known().chain(self.providers.iter().map(Provider::engine))
     }
 
     /// The same board with these engines on all its cores.

@@ -19,19 +19,47 @@ pub enum EngineName {
     OnnxRuntime,
     /// OpenVINO.
     OpenVino,
+    /// OpenVINO on cores, with less precision than the model says.
+    OpenVinoWith(ReducedPrecision),
     /// An execution provider of ONNX Runtime, as a board file names it.
     Provider(EngineLabel),
 }
 
+/// What an engine computes with where that is less than the model says: quicker on processors that have instructions for
+/// it, and other results.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum ReducedPrecision {
+    /// Integers of 8 bits, in quantised networks; roundings are no longer where the model says.
+    Int8,
+    /// Floats of 16 bits.
+    F16,
+    /// Floats of 16 bits with the range of 32.
+    Bf16,
+}
+
+impl ReducedPrecision {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Int8, Self::F16, Self::Bf16];
+}
+
 impl EngineName {
-    /// Those that every board may have.
+    /// Those that every board may have, and that compute what the model says.
     pub const BUILT_IN: [Self; 2] = [Self::OnnxRuntime, Self::OpenVino];
+
+    /// Those that every board may have: the ones with less precision too, which are used where somebody asks for them by
+    /// name.
+    pub fn known() -> impl Iterator<Item = Self> + Clone {
+        Self::BUILT_IN.into_iter().chain(ReducedPrecision::ALL.map(Self::OpenVinoWith))
+    }
 
     /// As it stands in files.
     pub fn name(&self) -> &str {
         match self {
             Self::OnnxRuntime => "onnxruntime",
             Self::OpenVino => "openvino",
+            Self::OpenVinoWith(ReducedPrecision::Int8) => "openvinoint8",
+            Self::OpenVinoWith(ReducedPrecision::F16) => "openvinof16",
+            Self::OpenVinoWith(ReducedPrecision::Bf16) => "openvinobf16",
             Self::Provider(label) => label.as_str(),
         }
     }
@@ -41,6 +69,9 @@ impl EngineName {
         match self {
             Self::OnnxRuntime => "ONNX Runtime",
             Self::OpenVino => "OpenVINO",
+            Self::OpenVinoWith(ReducedPrecision::Int8) => "OpenVINO int8",
+            Self::OpenVinoWith(ReducedPrecision::F16) => "OpenVINO f16",
+            Self::OpenVinoWith(ReducedPrecision::Bf16) => "OpenVINO bf16",
             Self::Provider(label) => label.as_str(),
         }
     }
@@ -48,6 +79,11 @@ impl EngineName {
     /// Whether it is the one that is meant where nothing is said.
     pub fn is_default(&self) -> bool {
         *self == Self::default()
+    }
+
+    /// Whether OpenVINO computes, with whatever precision.
+    pub fn is_openvino(&self) -> bool {
+        matches!(self, Self::OpenVino | Self::OpenVinoWith(_))
     }
 }
 
@@ -65,7 +101,7 @@ impl fmt::Display for EngineName {
 pub struct EngineSet(pub(crate) Vec<EngineName>);
 
 impl EngineSet {
-    /// All engines that every board may have.
+    /// All engines that every board may have and that compute what the model says.
     pub fn all() -> Self {
         Self(EngineName::BUILT_IN.to_vec())
     }
@@ -130,7 +166,7 @@ mod tests {
 
     #[test]
     fn names_are_those_of_files() {
-        for engine in EngineName::BUILT_IN {
+        for engine in EngineName::known() {
             assert_eq!(engine.name().parse::<EngineName>().unwrap(), engine);
             assert_eq!(serde_json::to_string(&engine).unwrap(), format!("\"{engine}\""));
         }
@@ -146,6 +182,8 @@ mod tests {
         let both: EngineSet = "openvino,onnxruntime".parse().unwrap();
         assert_eq!((both.first(), both.iter().len()), (EngineName::OpenVino, 2));
         assert_eq!(both.to_string(), "openvino,onnxruntime");
+        let reduced: EngineSet = "onnxruntime,openvinobf16".parse().unwrap();
+        assert!(reduced.contains(EngineName::OpenVinoWith(ReducedPrecision::Bf16)));
         assert_eq!("all".parse::<EngineSet>().unwrap().iter().collect::<Vec<_>>(), EngineName::BUILT_IN);
         assert_eq!(serde_json::from_str::<EngineSet>(r#"["openvino"]"#).unwrap(), EngineName::OpenVino.into());
         assert_eq!(serde_json::to_string(&both).unwrap(), r#"["openvino","onnxruntime"]"#);

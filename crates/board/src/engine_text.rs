@@ -36,7 +36,7 @@ impl FromStr for EngineName {
     type Err = BoardError;
 
     fn from_str(text: &str) -> Result<Self, BoardError> {
-        match Self::BUILT_IN.into_iter().find(|engine| engine.name() == text) {
+        match Self::known().find(|engine| engine.name() == text) {
             Some(engine) => Ok(engine),
             None => EngineLabel::try_from(text).map(Self::Provider),
         }

@@ -54,7 +54,7 @@ pub use board::{Board, Engines, Memory};
 pub use cluster::{Cache, Cluster, Core, OperatingPoint, PowerCoefficients, Thermal};
 pub use core_id::CoreId;
 pub use document::{BOARD_FORMAT, BOARD_VERSION, BoardDocument};
-pub use engine::{EngineName, EngineSet};
+pub use engine::{EngineName, EngineSet, ReducedPrecision};
 pub use engine_label::EngineLabel;
 pub use error::BoardError;
 pub use processor::{Processor, ProcessorClass};

@@ -93,6 +93,10 @@ pub(crate) fn check(
         if !engines.insert(provider.engine) {
             return invalid(field("engine"), format!("is '{}' a second time", provider.engine));
         }
+        if EngineName::known().any(|known| known.name() == provider.engine.as_str()) {
+            let detail = format!("is '{}', which every board has: a provider needs another name", provider.engine);
+            return invalid(field("engine"), detail);
+        }
         if let Some((key, _)) = provider.options.iter().find(|(key, value)| !is_option(key, value)) {
             let detail = format!("has '{}': options have a name, and no control characters", key.escape_default());
             return invalid(field("options"), detail);
@@ -112,7 +116,7 @@ pub(crate) fn check(
 }
 
 fn check_uses(providers: &[Provider], clusters: &[Cluster], accelerators: &[Accelerator]) -> Result<(), BoardError> {
-    let all = || EngineName::BUILT_IN.into_iter().chain(providers.iter().map(Provider::engine));
+    let all = || EngineName::known().chain(providers.iter().map(Provider::engine));
     for (index, cluster) in clusters.iter().enumerate() {
         if let Some(unknown) = cluster.engines.iter().find(|engine| all().all(|known| known != *engine)) {
             let detail = format!("names '{unknown}'; {}", there_are(providers));
@@ -131,8 +135,8 @@ fn check_uses(providers: &[Provider], clusters: &[Cluster], accelerators: &[Acce
 
 /// The engines that a board may name, for messages.
 fn there_are(providers: &[Provider]) -> String {
-    let built_in = EngineName::BUILT_IN.map(|engine| engine.to_string()).join(" and ");
-    format!("clusters may have {built_in}, and what stands in `providers`: {}", labels(providers))
+    let names: Vec<String> = EngineName::known().map(|engine| engine.to_string()).collect();
+    format!("clusters may have {}, and what stands in `providers`: {}", names.join(", "), labels(providers))
 }
 
 fn labels(providers: &[Provider]) -> String {

@@ -74,6 +74,10 @@ fn impossible_providers_name_the_field() {
     };
     let cases = [
         (more(r#""engine": "xnnpack""#, r#""engine": "htp""#), "providers[1].engine: is 'htp' a second time"),
+        (
+            more(r#""engine": "xnnpack""#, r#""engine": "openvinobf16""#),
+            "providers[1].engine: is 'openvinobf16', which every board has",
+        ),
         (more(r#""engine": "xnnpack""#, r#""engine": "xnn-pack""#), "'xnn-pack' can't be the name of an engine"),
         (more("XnnpackExecutionProvider", "Xnn pack"), "'Xnn pack' can't be the name of an execution provider"),
         (more(r#""backend_type""#, r#""""#), "providers[1].options: has ''"),
@@ -92,7 +96,7 @@ fn impossible_providers_name_the_field() {
         ),
         (
             refused(r#", "engines": ["acl"]"#, TWO),
-            "clusters[0].engines: names 'acl'; clusters may have onnxruntime and openvino, and what stands in `providers`: xnnpack, htp",
+            "clusters[0].engines: names 'acl'; clusters may have onnxruntime, openvino, openvinoint8, openvinof16, openvinobf16, and what stands in `providers`: xnnpack, htp",
         ),
         (refused(r#", "engines": ["acl"]"#, ""), "what stands in `providers`: it is empty"),
     ];

@@ -38,12 +38,12 @@ pub(crate) fn reports(board: &Board) -> Vec<EngineReport> {
 
     match openvino::report() {
         Err(error) => {
-            reports.push(row("openvino", Err(error.to_string()), None, clusters(board, EngineName::OpenVino)));
+            reports.push(row("openvino", Err(error.to_string()), None, clusters_with_openvino(board)));
         }
         Ok((version, devices)) => {
             for device in devices {
                 let used_by = if device.starts_with("CPU:") {
-                    clusters(board, EngineName::OpenVino)
+                    clusters_with_openvino(board)
                 } else {
                     accelerators(board, |name| name.is_some_and(|name| name.ends_with(&device)))
                 };
@@ -78,7 +78,15 @@ fn of_provider(board: &Board, provider: &Provider, onnx_runtime: &Result<String,
 }
 
 fn clusters(board: &Board, engine: EngineName) -> Vec<String> {
-    let clusters = board.clusters().iter().filter(|cluster| cluster.engines.contains(engine));
+    clusters_where(board, |other| other == engine)
+}
+
+fn clusters_with_openvino(board: &Board) -> Vec<String> {
+    clusters_where(board, |engine| engine.is_openvino())
+}
+
+fn clusters_where(board: &Board, is_it: impl Fn(EngineName) -> bool) -> Vec<String> {
+    let clusters = board.clusters().iter().filter(|cluster| cluster.engines.iter().any(&is_it));
     clusters.map(|cluster| cluster.label.clone()).collect()
 }
 

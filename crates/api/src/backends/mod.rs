@@ -119,7 +119,7 @@ pub(crate) fn unoptimised(model: &Arc<Model>) -> Result<Arc<dyn Backend>, Error>
 /// OpenVINO by each of its hints.
 pub(crate) fn plainly(engine: EngineName, model: &Arc<Model>) -> Result<Vec<Plain>, Error> {
     match engine {
-        EngineName::OpenVino => openvino::plainly(model),
+        EngineName::OpenVino | EngineName::OpenVinoWith(_) => openvino::plainly(engine, model),
         EngineName::OnnxRuntime => Ok(vec![Plain {
             name: "ONNX Runtime, all cores".to_owned(),
             backend: cpu::as_it_comes(model)?,
@@ -148,7 +148,8 @@ fn opened(
     sessions: Option<&Path>,
 ) -> Result<Arc<dyn CoreEngine>, Error> {
     Ok(match engine {
-        EngineName::OpenVino => Arc::new(OpenVino::open(model)?),
+        EngineName::OpenVino => Arc::new(OpenVino::open(model, None)?),
+        EngineName::OpenVinoWith(reduced) => Arc::new(OpenVino::open(model, Some(reduced))?),
         EngineName::OnnxRuntime => Arc::new(Cpu::open(model, sessions.map(Path::to_owned))?),
         EngineName::Provider(label) => Arc::new(Cpu::with_provider(model, board.provider(label)?)?),
         other => return Err(unknown(other)),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use millstream_backend::{Backend, Observed};
 use millstream_backend_openvino as engine;
-use millstream_board::{Accelerator, AcceleratorKind};
+use millstream_board::{Accelerator, AcceleratorKind, EngineName, ReducedPrecision};
 use millstream_graph::Family;
 use millstream_onnx::Model;
 
@@ -21,8 +21,10 @@ pub(super) struct OpenVino {
 }
 
 impl OpenVino {
-    pub(super) fn open(model: &Arc<Model>) -> Result<Self, Error> {
-        Ok(Self { backend: Arc::new(engine::OpenVinoBackend::new(&library()?, Arc::clone(model))) })
+    /// `reduced`: what to compute with, if that is less than the model says.
+    pub(super) fn open(model: &Arc<Model>, reduced: Option<ReducedPrecision>) -> Result<Self, Error> {
+        let backend = engine::OpenVinoBackend::new(&library()?, Arc::clone(model));
+        Ok(Self { backend: Arc::new(backend.with_precision(precision(reduced))) })
     }
 }
 
@@ -36,24 +38,43 @@ impl CoreEngine for OpenVino {
     }
 }
 
+fn precision(reduced: Option<ReducedPrecision>) -> engine::Precision {
+    match reduced {
+        None => engine::Precision::F32,
+        Some(ReducedPrecision::Int8) => engine::Precision::Int8,
+        Some(ReducedPrecision::F16) => engine::Precision::F16,
+        Some(ReducedPrecision::Bf16) => engine::Precision::Bf16,
+    }
+}
+
 fn library() -> Result<engine::OpenVino, Error> {
     Ok(engine::OpenVino::load().map_err(millstream_backend::BackendError::from)?)
 }
 
 /// The engine as it is used plainly, by one of its hints, and how many requests it wants to work on at once.
-pub(super) fn hinted(model: &Arc<Model>, hint: engine::Hint) -> Result<(Arc<dyn Backend>, usize), Error> {
+fn hinted(
+    model: &Arc<Model>,
+    reduced: Option<ReducedPrecision>,
+    hint: engine::Hint,
+) -> Result<(Arc<dyn Backend>, usize), Error> {
     let backend = engine::OpenVinoBackend::with_hint(&library()?, Arc::clone(model), hint);
+    let backend = backend.with_precision(precision(reduced));
     let requests = backend.optimal_requests()?;
     Ok((Arc::new(backend), requests))
 }
 
-/// Ways to use it plainly, with their names.
-pub(super) fn plainly(model: &Arc<Model>) -> Result<Vec<Plain>, Error> {
+/// Ways to use it plainly, with their names: with its hints it computes quantised networks with integers anyway.
+pub(super) fn plainly(engine: EngineName, model: &Arc<Model>) -> Result<Vec<Plain>, Error> {
+    let reduced = match engine {
+        EngineName::OpenVinoWith(ReducedPrecision::Int8) => return Ok(Vec::new()),
+        EngineName::OpenVinoWith(reduced) => Some(reduced),
+        _ => None,
+    };
     [engine::Hint::Latency, engine::Hint::Throughput]
         .into_iter()
         .map(|hint| {
-            let (backend, requests) = hinted(model, hint)?;
-            Ok(Plain { name: format!("OpenVINO, {}", hint.name()), backend, requests })
+            let (backend, requests) = hinted(model, reduced, hint)?;
+            Ok(Plain { name: format!("{}, {}", engine.title(), hint.name()), backend, requests })
         })
         .collect()
 }

@@ -137,8 +137,8 @@ pub fn compare(
     let frame = network.first_frame(&*backend, board)?.to_vec();
 
     let mut rivals = Vec::new();
-    let providers = board.engines_in_use().filter(|engine| matches!(engine, EngineName::Provider(_)));
-    for engine in EngineName::BUILT_IN.into_iter().chain(providers) {
+    let others = board.engines_in_use().filter(|engine| !EngineName::BUILT_IN.contains(engine));
+    for engine in EngineName::BUILT_IN.into_iter().chain(others) {
         match rivals_with(engine, network, board) {
             Ok(built) => rivals.extend(built),
             Err(error) if board.engines_in_use().any(|used| used == engine) => return Err(error),

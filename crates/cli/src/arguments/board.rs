@@ -15,7 +15,8 @@ pub(crate) struct BoardArguments {
     #[arg(long, value_name = "FILE|NAME")]
     pub(crate) board: Option<PathBuf>,
     /// What computes on the cores: onnxruntime, openvino, a provider that the board file names, or several with commas
-    /// between them (or 'all', the first two): then each stage has the quicker one [default: what a schedule was
+    /// between them (or 'all', the first two): then each stage has the quicker one. With less precision than the model
+    /// says: openvinoint8 (quantised networks with integers), openvinof16, openvinobf16 [default: what a schedule was
     /// planned for, or the board file says, else onnxruntime]
     #[arg(long, value_name = "NAMES")]
     pub(crate) engine: Option<EngineSet>,
