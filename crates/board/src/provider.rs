@@ -97,6 +97,7 @@ pub(crate) fn check(
             let detail = format!("is '{}', which every board has: a provider needs another name", provider.engine);
             return invalid(field("engine"), detail);
         }
+
         if let Some((key, _)) = provider.options.iter().find(|(key, value)| !is_option(key, value)) {
             let detail = format!("has '{}': options have a name, and no control characters", key.escape_default());
             return invalid(field("options"), detail);

@@ -130,10 +130,14 @@ fn engines_that_nobody_has_are_told() {
     let workplace = workplace(&board("", r#""provider": "AzureExecutionProvider""#, ""));
     let schedule = ["schedule", "--board", "desk.json", "--model", "small.onnx", "--engine"];
     let message = workplace.fail(&[&schedule[..], &["tensorrt"]].concat());
-    assert!(message.contains("no engine 'tensorrt', only onnxruntime, openvino, npu"), "{message}");
+    assert!(
+        message
+            .contains("no engine 'tensorrt', only onnxruntime, openvino, openvinoint8, openvinof16, openvinobf16, npu"),
+        "{message}"
+    );
     let message = workplace.fail(&["schedule", "--model", "small.onnx", "--engine", "npu"]);
     assert!(
-        message.contains("no engine 'npu', only onnxruntime, openvino; a provider of ONNX Runtime becomes one"),
+        message.contains("no engine 'npu', only onnxruntime, openvino, openvinoint8, openvinof16, openvinobf16; a provider of ONNX Runtime becomes one"),
         "{message}"
     );
 }
