@@ -31,9 +31,9 @@ pub enum EngineName {
 pub enum ReducedPrecision {
     /// Integers of 8 bits, in quantised networks; roundings are no longer where the model says.
     Int8,
-    /// Floats of 16 bits.
+    /// Floats of 16 bits, and integers in quantised networks.
     F16,
-    /// Floats of 16 bits with the range of 32.
+    /// Floats of 16 bits with the range of 32, and integers in quantised networks.
     Bf16,
 }
 

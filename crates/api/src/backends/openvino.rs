@@ -63,7 +63,7 @@ fn hinted(
     Ok((Arc::new(backend), requests))
 }
 
-/// Ways to use it plainly, with their names: with its hints it computes quantised networks with integers anyway.
+/// Ways to use it plainly, with their names. None with integers alone: by its hints OpenVINO uses them anyway.
 pub(super) fn plainly(engine: EngineName, model: &Arc<Model>) -> Result<Vec<Plain>, Error> {
     let reduced = match engine {
         EngineName::OpenVinoWith(ReducedPrecision::Int8) => return Ok(Vec::new()),

@@ -87,7 +87,8 @@ impl Machine {
     /// and engines that it does not have are refused.
     ///
     /// # Errors
-    /// [`Error::Backend`] if OpenVINO is asked for and not there, [`Error::Board`] if another engine isn't.
+    /// [`Error::Backend`] if `openvino` is asked for and not there, [`Error::Board`] if another engine isn't.
+    /// OpenVINO with less precision takes in no devices, and is found missing when it is opened.
     pub fn asked_to_use(self, engines: &EngineSet) -> Result<Self, Error> {
         let takes_devices = self.is_here && engines.contains(EngineName::OpenVino);
         let machine = if takes_devices { self.with_openvino_devices()? } else { self };
