@@ -94,7 +94,9 @@ mod tests {
             let properties = of_cores(precision, 3, false);
             let value = |name| properties.iter().find(|(key, _)| *key == name).map(|(_, value)| value.clone());
             assert_eq!(value("INFERENCE_NUM_THREADS").as_deref(), Some("3"));
-            (value("INFERENCE_PRECISION_HINT"), value("DYNAMIC_QUANTIZATION_GROUP_SIZE").is_some())
+            // Both keep roundings where the model has them.
+            assert_eq!(value("LP_TRANSFORMS_MODE").is_some(), value("DYNAMIC_QUANTIZATION_GROUP_SIZE").is_some());
+            (value("INFERENCE_PRECISION_HINT"), value("LP_TRANSFORMS_MODE").is_some())
         };
         assert_eq!(hint(Precision::default()), (Some("f32".to_owned()), true));
         assert_eq!(hint(Precision::Int8), (Some("f32".to_owned()), false));

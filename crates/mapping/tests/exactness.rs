@@ -156,21 +156,25 @@ proptest! {
 /// its maker is sent once.
 #[test]
 fn one_value_occupies_a_processor_in_one_way() {
-    let problem = |times: [u64; 2], value: usize, blocks: Option<BlockedEnd>| {
-        let edge = |to: usize, time: u64, value: usize| {
+    let problem = |times: [u64; 2], value: usize, blocks: [Option<BlockedEnd>; 2]| {
+        let edge = |to: usize, time: u64, value: usize, blocks: Option<BlockedEnd>| {
             let edge = Edge::new(TaskId::new(0), TaskId::new(to), apart(2, time)).of_value(OutputId::new(value));
             edge.blocking(vec![vec![blocks; 2]; 2])
         };
         let names = ["a", "b", "c"].map(String::from).to_vec();
-        MappingProblem::new(names, vec![vec![some(1); 2]; 3], vec![edge(1, times[0], 0), edge(2, times[1], value)])
+        let edges = vec![edge(1, times[0], 0, blocks[0]), edge(2, times[1], value, blocks[1])];
+        MappingProblem::new(names, vec![vec![some(1); 2]; 3], edges)
     };
-    let sender = Some(BlockedEnd::Sender);
+    let (sender, receiver) = (Some(BlockedEnd::Sender), Some(BlockedEnd::Receiver));
 
-    problem([4, 4], 0, sender).unwrap();
-    problem([4, 5], 0, None).unwrap();
-    problem([4, 5], 1, sender).unwrap();
-    let error = problem([4, 5], 0, sender).unwrap_err().to_string();
-    assert!(error.contains("nodes 1 and 2 read one value of node 0"), "{error}");
+    problem([4, 4], 0, [sender; 2]).unwrap();
+    problem([4, 5], 0, [None; 2]).unwrap();
+    problem([4, 5], 1, [sender; 2]).unwrap();
+    problem([4, 4], 1, [sender, receiver]).unwrap();
+    for (times, blocks) in [([4, 5], [sender; 2]), ([4, 4], [sender, receiver]), ([4, 4], [None, sender])] {
+        let error = problem(times, 0, blocks).unwrap_err().to_string();
+        assert!(error.contains("nodes 1 and 2 read one value of node 0"), "{error}");
+    }
 }
 
 #[test]

@@ -122,3 +122,17 @@ pub(super) fn devices(known: &[Accelerator]) -> Result<Vec<Accelerator>, Error> 
     let is_wanted = |device: &&engine::Device| !device.is_cpu() && (known.is_empty() || !device.is_gpu());
     Ok(all.iter().filter(is_wanted).map(accelerator).collect())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_engine_computes_with_the_precision_of_its_name() {
+        assert_eq!(precision(None), engine::Precision::F32);
+        for reduced in ReducedPrecision::ALL {
+            let name = format!("openvino{:?}", precision(Some(reduced))).to_lowercase();
+            assert_eq!(name, EngineName::OpenVinoWith(reduced).name());
+        }
+    }
+}
