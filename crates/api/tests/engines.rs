@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use millstream_api::{
     Aim, Control, CostSource, EngineName, EngineOptions, EngineSet, Machine, Network, ReadOptions, ReducedPrecision,
-    Scheduled, Stream, Tensor, engines, files,
+    RunLength, RunOptions, Scheduled, Stream, Tensor, engines, files, run,
 };
 use millstream_board::{Board, Processor};
 use millstream_onnx::{Attributes, ModelBuilder, Weight};
@@ -187,10 +187,12 @@ fn less_precision_is_an_engine_of_its_own() {
     let folder = tempfile::tempdir().unwrap();
     let usual = Machine::detect().unwrap().with_cache_folder(folder.path());
     let control = Control::new();
+    usual.profile(&small(), Duration::from_millis(200), &control).unwrap();
     let plain = usual.plan(small(), &Aim::default(), &control).unwrap();
     let expected = results(&usual, &plain);
     let bits = |engine: EngineName| {
         let machine = usual.clone().asked_to_use(&engine.into()).unwrap();
+        machine.profile(&small(), Duration::from_millis(200), &control).unwrap();
         let planned = machine.plan(small(), &Aim::default(), &control).unwrap();
         assert!(planned.schedule.processors().all(|processor| processor.engine == engine), "{}", planned.schedule);
         results(&machine, &planned)
@@ -205,4 +207,35 @@ fn less_precision_is_an_engine_of_its_own() {
         let is_near = |(one, other): (&f32, &f32)| (one - other).abs() <= tolerance * largest;
         assert!(made.iter().zip(&expected).all(is_near), "{engine}");
     }
+}
+
+/// What stages with less precision do to a frame is no defect: the check knows which precisions the board computes with.
+#[test]
+fn precisions_that_differ_from_stage_to_stage_pass_the_check_of_a_run() {
+    if !has_openvino() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let engines: EngineSet = "onnxruntime,openvinobf16".parse().unwrap();
+    let machine = Machine::detect().unwrap().with_cache_folder(folder.path()).asked_to_use(&engines).unwrap();
+    let control = Control::new();
+    machine.profile(&small(), Duration::from_millis(200), &control).unwrap();
+    let planned = machine.plan(small(), &Aim::default(), &control).unwrap();
+
+    let Some(cluster) = machine.board().clusters().iter().find(|cluster| cluster.cores.len() > 1) else {
+        return not_tested("CORES", "no cluster has several cores");
+    };
+    let bf16 = EngineName::OpenVinoWith(ReducedPrecision::Bf16);
+    let network = small();
+    let (head, tail) = network.graph().order().split_at(4);
+    let stage = |core: usize, engine, operators: &[_]| {
+        let processor = cluster.processor([cluster.cores[core].id]).with_engine(engine);
+        Stage { replicas: vec![Replica::single(processor, operators.to_vec())] }
+    };
+    let stages = vec![stage(0, bf16, head), stage(1, EngineName::OnnxRuntime, tail)];
+    let mixed = Scheduled { schedule: Schedule { stages }, ..planned };
+    let mut options = RunOptions::default();
+    options.length = RunLength::Frames(4);
+    let outcomes = run(&machine, &[mixed], &options, &control).unwrap();
+    assert_eq!(outcomes[0].report.failed_frames, 0);
 }

@@ -125,6 +125,11 @@ impl OpenVinoBackend {
         Self { precision, ..self }
     }
 
+    /// What floats are computed with.
+    pub fn precision(&self) -> Precision {
+        self.precision
+    }
+
     /// Sets how many threads the operators of each family had best use on a cluster. A segment that is prepared from
     /// now on uses as many as the family with the most work in it, at the most one per core of its processor.
     pub fn choose_threads(&self, cluster: impl Into<String>, threads: BTreeMap<Family, usize>) {

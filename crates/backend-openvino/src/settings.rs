@@ -7,12 +7,14 @@ pub enum Precision {
     #[default]
     F32,
     /// As [`Precision::F32`], but quantised networks with integers of 8 bits, where the processor has instructions for
-    /// them. Roundings are where the library wants them: results differ by some steps of the quantisation.
+    /// them. Roundings are where the library wants them: results differ by some steps of the quantisation. Activations
+    /// may be rounded to 8 bits where only weights have them.
     Int8,
-    /// 16 bits, where the processor has instructions for them; results differ by about a thousandth.
+    /// 16 bits, where the processor has instructions for them; results differ by about a thousandth. Quantised networks
+    /// are computed as with [`Precision::Int8`].
     F16,
     /// 16 bits with the range of 32, where the processor has instructions for them; results differ by about a
-    /// hundredth.
+    /// hundredth. Quantised networks are computed as with [`Precision::Int8`].
     Bf16,
 }
 

@@ -98,11 +98,14 @@ fn quantised_networks_are_computed_with_integers_where_that_is_asked_for() {
         assert!(apart.into_iter().all(|steps| steps <= 2.0), "{precision:?}: a step for each of two layers");
     }
 
-    // So many layers enlarge what is rounded that nobody takes one for the other.
+    // So many layers enlarge what is rounded that nobody takes one for the other. Processors of other kinds may have no
+    // instructions for integers.
     let model = Arc::new(millstream_zoo::build("mobilenet-v2-int8").unwrap());
     let integers = with(&model, Precision::Int8);
     assert_eq!(with(&model, Precision::Int8), integers);
-    assert_ne!(with(&model, Precision::F32), integers, "other roundings");
+    if cfg!(target_arch = "x86_64") {
+        assert_ne!(with(&model, Precision::F32), integers, "other roundings");
+    }
 }
 
 /// As its users run it, whatever processors it is given, and several requests at once.

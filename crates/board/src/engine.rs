@@ -81,6 +81,14 @@ impl EngineName {
         *self == Self::default()
     }
 
+    /// What it computes with, if that is less than the model says.
+    pub fn reduced_precision(&self) -> Option<ReducedPrecision> {
+        match self {
+            Self::OpenVinoWith(reduced) => Some(*reduced),
+            Self::OnnxRuntime | Self::OpenVino | Self::Provider(_) => None,
+        }
+    }
+
     /// Whether OpenVINO computes, with whatever precision.
     pub fn is_openvino(&self) -> bool {
         matches!(self, Self::OpenVino | Self::OpenVinoWith(_))

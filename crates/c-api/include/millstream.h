@@ -266,8 +266,8 @@ void ms_string_free(char *string);
  * - "inputs": a list of files with frames to measure and try with, each as FILE or NAME=FILE: .npy, .npz, PNG or JPEG
  *   files, or folders of them; made-up frames by default, which some networks refuse
  * - "board": a board file, or the name of a built-in board, if it is not the whole machine; "engine": "onnxruntime",
- *   "openvino", several with commas between them, or "all"; "cache_folder": where profiles and optimised sessions are
- *   kept
+ *   "openvino" (with less precision "openvinoint8", "openvinof16", "openvinobf16"), several with commas between them,
+ *   or "all"; "cache_folder": where profiles and optimised sessions are kept
  * - "frames_in_flight": frames in the pipeline at most; "frames_outstanding": frames at most whose results were not
  *   received, 16 for each replica by default; "frame_timeout": how many seconds a stage may work on a frame, which
  *   fails then

@@ -14,6 +14,12 @@ pub(crate) fn first_core(board: &Board, backend: &dyn Backend, graph: &Graph) ->
     with_able_engine(cluster, cluster.processor([core.id]), backend, graph)
 }
 
+/// The first core that computes with an engine, if any does.
+pub(crate) fn first_core_with(board: &Board, engine: EngineName) -> Option<Processor> {
+    let cluster = board.clusters().iter().find(|cluster| cluster.engines.contains(engine))?;
+    Some(cluster.processor([cluster.cores.first()?.id]).with_engine(engine))
+}
+
 /// A processor with the first of its cluster's engines that runs all operators of a network.
 pub(crate) fn with_able_engine(
     cluster: &Cluster,
@@ -28,7 +34,10 @@ pub(crate) fn with_able_engine(
     }
     let Some(operator) = refused(&processor) else { return Ok(processor) };
     let (engine, operator) = (processor.engine.title(), graph.operator(operator));
-    let other = EngineName::BUILT_IN.into_iter().find(|engine| !cluster.engines.contains(*engine));
+    // With whatever precision, OpenVINO refuses the same.
+    let is_alike = |own: EngineName, other: EngineName| own == other || (own.is_openvino() && other.is_openvino());
+    let is_new = |other: &EngineName| !cluster.engines.iter().any(|own| is_alike(own, *other));
+    let other = EngineName::BUILT_IN.into_iter().find(is_new);
     let remedy = other
         .map_or(String::new(), |other| format!("; name another engine as well, as in {},{other}", cluster.engines));
     Err(Error::Unfit(format!("{engine} does not run the operator '{}' ({}){remedy}", operator.name, operator.op_type)))

@@ -148,8 +148,7 @@ fn opened(
     sessions: Option<&Path>,
 ) -> Result<Arc<dyn CoreEngine>, Error> {
     Ok(match engine {
-        EngineName::OpenVino => Arc::new(OpenVino::open(model, None)?),
-        EngineName::OpenVinoWith(reduced) => Arc::new(OpenVino::open(model, Some(reduced))?),
+        EngineName::OpenVino | EngineName::OpenVinoWith(_) => Arc::new(OpenVino::open(model, engine)?),
         EngineName::OnnxRuntime => Arc::new(Cpu::open(model, sessions.map(Path::to_owned))?),
         EngineName::Provider(label) => Arc::new(Cpu::with_provider(model, board.provider(label)?)?),
         other => return Err(unknown(other)),

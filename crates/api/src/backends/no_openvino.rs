@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use millstream_backend::Observed;
-use millstream_board::{Accelerator, EngineName, ReducedPrecision};
+use millstream_board::{Accelerator, EngineName};
 use millstream_graph::Family;
 use millstream_onnx::Model;
 
@@ -17,7 +17,7 @@ const MISSING: Error = Error::MissingFeature { what: "running operators with Ope
 pub(super) enum OpenVino {}
 
 impl OpenVino {
-    pub(super) fn open(_: &Arc<Model>, _: Option<ReducedPrecision>) -> Result<Self, Error> {
+    pub(super) fn open(_: &Arc<Model>, _: EngineName) -> Result<Self, Error> {
         Err(MISSING)
     }
 }

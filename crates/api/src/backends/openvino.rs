@@ -21,10 +21,10 @@ pub(super) struct OpenVino {
 }
 
 impl OpenVino {
-    /// `reduced`: what to compute with, if that is less than the model says.
-    pub(super) fn open(model: &Arc<Model>, reduced: Option<ReducedPrecision>) -> Result<Self, Error> {
+    /// Computes with the precision of an engine's name.
+    pub(super) fn open(model: &Arc<Model>, name: EngineName) -> Result<Self, Error> {
         let backend = engine::OpenVinoBackend::new(&library()?, Arc::clone(model));
-        Ok(Self { backend: Arc::new(backend.with_precision(precision(reduced))) })
+        Ok(Self { backend: Arc::new(backend.with_precision(precision(name))) })
     }
 }
 
@@ -38,8 +38,8 @@ impl CoreEngine for OpenVino {
     }
 }
 
-fn precision(reduced: Option<ReducedPrecision>) -> engine::Precision {
-    match reduced {
+fn precision(name: EngineName) -> engine::Precision {
+    match name.reduced_precision() {
         None => engine::Precision::F32,
         Some(ReducedPrecision::Int8) => engine::Precision::Int8,
         Some(ReducedPrecision::F16) => engine::Precision::F16,
@@ -52,29 +52,23 @@ fn library() -> Result<engine::OpenVino, Error> {
 }
 
 /// The engine as it is used plainly, by one of its hints, and how many requests it wants to work on at once.
-fn hinted(
-    model: &Arc<Model>,
-    reduced: Option<ReducedPrecision>,
-    hint: engine::Hint,
-) -> Result<(Arc<dyn Backend>, usize), Error> {
+fn hinted(model: &Arc<Model>, name: EngineName, hint: engine::Hint) -> Result<(Arc<dyn Backend>, usize), Error> {
     let backend = engine::OpenVinoBackend::with_hint(&library()?, Arc::clone(model), hint);
-    let backend = backend.with_precision(precision(reduced));
+    let backend = backend.with_precision(precision(name));
     let requests = backend.optimal_requests()?;
     Ok((Arc::new(backend), requests))
 }
 
 /// Ways to use it plainly, with their names. None with integers alone: by its hints OpenVINO uses them anyway.
-pub(super) fn plainly(engine: EngineName, model: &Arc<Model>) -> Result<Vec<Plain>, Error> {
-    let reduced = match engine {
-        EngineName::OpenVinoWith(ReducedPrecision::Int8) => return Ok(Vec::new()),
-        EngineName::OpenVinoWith(reduced) => Some(reduced),
-        _ => None,
-    };
+pub(super) fn plainly(name: EngineName, model: &Arc<Model>) -> Result<Vec<Plain>, Error> {
+    if name.reduced_precision() == Some(ReducedPrecision::Int8) {
+        return Ok(Vec::new());
+    }
     [engine::Hint::Latency, engine::Hint::Throughput]
         .into_iter()
         .map(|hint| {
-            let (backend, requests) = hinted(model, reduced, hint)?;
-            Ok(Plain { name: format!("{}, {}", engine.title(), hint.name()), backend, requests })
+            let (backend, requests) = hinted(model, name, hint)?;
+            Ok(Plain { name: format!("{}, {}", name.title(), hint.name()), backend, requests })
         })
         .collect()
 }
@@ -125,14 +119,25 @@ pub(super) fn devices(known: &[Accelerator]) -> Result<Vec<Accelerator>, Error> 
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+    use millstream_test_support::not_tested;
+
     use super::*;
 
     #[test]
     fn an_engine_computes_with_the_precision_of_its_name() {
-        assert_eq!(precision(None), engine::Precision::F32);
+        assert_eq!(precision(EngineName::OpenVino), engine::Precision::F32);
         for reduced in ReducedPrecision::ALL {
-            let name = format!("openvino{:?}", precision(Some(reduced))).to_lowercase();
-            assert_eq!(name, EngineName::OpenVinoWith(reduced).name());
+            let name = EngineName::OpenVinoWith(reduced);
+            assert_eq!(format!("openvino{:?}", precision(name)).to_lowercase(), name.name());
+        }
+
+        if library().is_err() {
+            return not_tested("OPENVINO", "there is no OpenVINO here");
+        }
+        let model = Arc::new(millstream_zoo::build("squeezenet").unwrap());
+        for name in EngineName::known().filter(EngineName::is_openvino) {
+            assert_eq!(OpenVino::open(&model, name).unwrap().backend.precision(), precision(name), "{name}");
         }
     }
 }

@@ -4,11 +4,12 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use millstream_backend::{Backend, Tensor, WholeNetwork};
-use millstream_board::{Board, Processor};
+use millstream_board::{Board, EngineName, Processor};
 use millstream_frames::{Difference, Frame, Tolerance, compare, largest_difference};
+use millstream_graph::OperatorId;
 use millstream_onnx::Model;
 
-use crate::backends::first_core::first_core;
+use crate::backends::first_core::{first_core, first_core_with};
 use crate::backends::unoptimised;
 use crate::error::Error;
 use crate::network::Network;
@@ -20,7 +21,10 @@ pub(crate) struct Reference {
     expected: Vec<Vec<Tensor>>,
     outputs: Vec<String>,
     model: Arc<Model>,
+    backend: Arc<dyn Backend>,
     processor: Processor,
+    /// A core with each engine that has another precision than what made `expected`.
+    other_precisions: Vec<Processor>,
     /// How much rounding alone changes the results; found out when somebody has to know.
     rounding: OnceLock<f64>,
 }
@@ -29,27 +33,23 @@ impl Reference {
     /// Runs the network as a whole on its frames, each for as long as `limit` at most.
     pub(crate) fn new(
         network: &Network,
-        backend: &dyn Backend,
+        backend: Arc<dyn Backend>,
         board: &Board,
         limit: Option<Duration>,
     ) -> Result<Self, Error> {
         let graph = network.graph();
-        let frames = network.frames(backend, board)?.to_vec();
-        let mut whole = network.prepare_whole(backend, board)?;
+        let frames = network.frames(&*backend, board)?.to_vec();
+        let mut whole = network.prepare_whole(&*backend, board)?;
         let mut expected = Vec::with_capacity(frames.len());
         for frame in &frames {
             let results = run_within(&mut whole, &frame.tensors, limit);
             expected.push(results.map_err(|source| Error::Refused { label: frame.label.clone(), source })?);
         }
         let outputs = graph.outputs().iter().map(|&id| graph.value(id).name.clone()).collect();
-        Ok(Self {
-            frames,
-            expected,
-            outputs,
-            model: Arc::clone(network.model()),
-            processor: first_core(board, backend, graph)?,
-            rounding: OnceLock::new(),
-        })
+        let processor = first_core(board, &*backend, graph)?;
+        let other_precisions = with_other_precisions(board, processor.engine);
+        let model = Arc::clone(network.model());
+        Ok(Self { frames, expected, outputs, model, backend, processor, other_precisions, rounding: OnceLock::new() })
     }
 
     /// How many different frames there are.
@@ -83,7 +83,7 @@ impl Reference {
 
     /// Compares what came of a frame with sequential inference, and returns the largest difference, relative to the
     /// largest element. A network that enlarges what is rounded may differ by more than others do: by what rounding
-    /// alone does to it.
+    /// alone does to it, and the precisions of the engines that somebody asked for.
     pub(crate) fn check(&self, number: u64, results: &[Tensor]) -> Result<f64, Error> {
         let expected = &self.expected[self.place(number)];
         if results.len() != expected.len() {
@@ -114,20 +114,39 @@ impl Reference {
         Error::Different { output: output.to_owned(), frame: self.label(number), detail }
     }
 
-    /// How much results differ if every operator is computed and rounded by itself.
+    /// How much results differ if every operator is computed and rounded by itself, or the network with another of the
+    /// board's precisions.
     fn rounding(&self) -> Result<f64, Error> {
         if let Some(rounding) = self.rounding.get() {
             return Ok(*rounding);
         }
-        let backend = unoptimised(&self.model)?;
-        let mut plain = WholeNetwork::prepare(self.model.graph(), &*backend, &self.processor)?;
-        let mut rounding: f64 = 0.0;
-        for (frame, expected) in self.frames.iter().zip(&self.expected) {
-            rounding = rounding.max(largest_difference(&plain.run(&frame.tensors)?, expected)?);
+        let unoptimised = unoptimised(&self.model)?;
+        let mut rounding = self.differs_on(&*unoptimised, &self.processor)?;
+        for processor in &self.other_precisions {
+            let supports = |&id: &OperatorId| self.backend.supports(id, processor);
+            if self.model.graph().order().iter().all(supports) {
+                rounding = rounding.max(self.differs_on(&*self.backend, processor)?);
+            }
         }
         tracing::info!(rounding, "the network enlarges what is rounded");
         Ok(*self.rounding.get_or_init(|| rounding))
     }
+
+    /// By how much the network's results as a whole on a processor differ from what is expected, at the most.
+    fn differs_on(&self, backend: &dyn Backend, processor: &Processor) -> Result<f64, Error> {
+        let mut whole = WholeNetwork::prepare(self.model.graph(), backend, processor)?;
+        let mut largest: f64 = 0.0;
+        for (frame, expected) in self.frames.iter().zip(&self.expected) {
+            largest = largest.max(largest_difference(&whole.run(&frame.tensors)?, expected)?);
+        }
+        Ok(largest)
+    }
+}
+
+/// A core with each of a board's engines that has another precision than the given one.
+fn with_other_precisions(board: &Board, engine: EngineName) -> Vec<Processor> {
+    let is_other = |other: &EngineName| other.reduced_precision() != engine.reduced_precision();
+    board.engines_in_use().filter(is_other).filter_map(|other| first_core_with(board, other)).collect()
 }
 
 /// How many elements differ, and the worst of them.
@@ -143,4 +162,67 @@ pub(crate) fn describe(difference: &Difference) -> String {
         difference.largest,
         worst.collect::<Vec<_>>().join(", ")
     )
+}
+
+#[cfg(all(test, feature = "ort"))]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+    use millstream_backend::{BackendError, PreparedSegment, Segment};
+    use millstream_board::EngineSet;
+    use millstream_onnx::{ModelBuilder, ReadOptions};
+
+    use super::*;
+    use crate::machine::Machine;
+
+    /// Computes a network of one rectifier, a hundredth too large with less precision.
+    struct Rectifying;
+
+    struct Rectified(f32);
+
+    impl Backend for Rectifying {
+        fn name(&self) -> &str {
+            "rectifying"
+        }
+
+        fn supports(&self, _: OperatorId, _: &Processor) -> bool {
+            true
+        }
+
+        fn prepare(&self, _: &Segment, processor: &Processor) -> Result<Box<dyn PreparedSegment>, BackendError> {
+            Ok(Box::new(Rectified(processor.engine.reduced_precision().map_or(1.0, |_| 1.01))))
+        }
+    }
+
+    impl PreparedSegment for Rectified {
+        fn run(&mut self, inputs: &[Tensor]) -> Result<Vec<Tensor>, BackendError> {
+            let values = inputs.iter().filter_map(Tensor::as_f32).flatten();
+            Ok(vec![Tensor::from_f32([64], values.map(|value| value.max(0.0) * self.0).collect())])
+        }
+    }
+
+    /// Whether results pass that are so many times what they should be, on cores with some engines.
+    fn passes(engines: &str, times: f32) -> bool {
+        let mut builder = ModelBuilder::new("one");
+        let input = builder.input("x", [64]);
+        let made = builder.node("Relu", &[&input]);
+        builder.output(&made);
+        let network = Network::of_model(Arc::new(builder.build().unwrap()), "one", ReadOptions::default());
+
+        let machine = Machine::detect().unwrap().with_engines(engines.parse::<EngineSet>().unwrap());
+        let reference = Reference::new(&network, Arc::new(Rectifying), machine.board(), None).unwrap();
+        let expected = reference.expected[0][0].as_f32().unwrap();
+        assert!(expected.iter().any(|value| *value > 0.0), "something to be wrong about");
+        let result = Tensor::from_f32([64], expected.iter().map(|value| value * times).collect());
+        reference.check(0, &[result]).is_ok()
+    }
+
+    #[test]
+    fn results_may_differ_by_what_the_precision_of_an_engine_on_the_board_does() {
+        for engines in ["onnxruntime", "onnxruntime,openvino"] {
+            assert!(passes(engines, 1.0) && !passes(engines, 1.01), "{engines}: all have the same precision");
+        }
+        for engines in ["onnxruntime,openvinobf16", "openvinof16,openvino", "openvinobf16"] {
+            assert!(passes(engines, 1.01) && !passes(engines, 1.1), "{engines}");
+        }
+    }
 }

@@ -90,7 +90,7 @@ impl<'a> Runner<'a> {
         // The first core may be much slower than the stages' processors.
         let stages = u32::try_from(schedule.stages.len()).unwrap_or(u32::MAX);
         let limit = options.frame_timeout.map(|limit| limit.saturating_mul(stages).saturating_mul(CORE_SLOWER));
-        let reference = Arc::new(Reference::new(network, &*backend, board, limit)?);
+        let reference = Arc::new(Reference::new(network, backends.backend(), board, limit)?);
         let golden = golden(options, network, &*backend, board)?;
 
         let begin = Instant::now();

@@ -161,7 +161,7 @@ pub fn tune(
         (TuneOn::ThisMachine, None) => return Err(Error::Defect("nothing was opened to run on".to_owned())),
         (TuneOn::ThisMachine, Some(backends)) => {
             let engine = engine::new(network, &start, &backends.backend(), EngineOptions::default())?;
-            let reference = Reference::new(network, &*backends.all, board, None)?;
+            let reference = Reference::new(network, backends.backend(), board, None)?;
             streaming::while_frames_flow(&engine, &reference, control, |is_over| {
                 search.run(&mut LiveOracle { engine: &engine, policy: POLICY, is_over })
             })?
