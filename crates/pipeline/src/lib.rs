@@ -87,6 +87,7 @@ mod sharing;
 mod teams;
 mod times;
 mod ways;
+mod whole_network;
 
 /// How the hard algorithms of this crate work: their data, steps, invariants and complexity, and why they are as they
 /// are.
@@ -131,3 +132,4 @@ pub use teams::progress::SearchProgress;
 pub use teams::space::{TeamSpace, teams_of};
 pub use teams::team_bounds::DualPrices;
 pub use teams::work::TeamWork;
+pub use whole_network::whole_network_plans;

@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use millstream_backend::{Backend, Tensor};
-use millstream_board::{Board, Cluster, Core, EngineName, Processor};
+use millstream_board::{Board, Cluster, Core, CoreId, EngineName, Processor};
+use millstream_cost::Nanoseconds;
 use millstream_machine::{CpuQuota, usable_cores};
 use millstream_pipeline::{Objective, Plan};
 use millstream_runtime::{Engine, EngineOptions};
@@ -37,6 +38,16 @@ pub(crate) struct OwnSchedule {
     pub(crate) plan: Plan,
     /// The plan on cores.
     pub(crate) schedule: Schedule,
+    /// Whether a frame is started only when the last one is done: where latency alone counts, so that no frame waits
+    /// for another between two stages.
+    pub(crate) is_one_at_a_time: bool,
+}
+
+impl OwnSchedule {
+    /// What the plan says of the time between two frames.
+    pub(crate) fn expected_period(&self) -> Nanoseconds {
+        if self.is_one_at_a_time { self.plan.latency } else { self.plan.period }
+    }
 }
 
 /// An engine that sessions are pinned with.
@@ -61,22 +72,23 @@ impl Contender {
         backend: &Arc<dyn Backend>,
     ) -> Result<Self, Error> {
         let schedule = plans.schedule(plan);
-        let engine = engine::new(network, &schedule, backend, EngineOptions::default())?;
+        let is_one_at_a_time = is_one_at_a_time(&schedule, objective);
+        let options = EngineOptions::default().with_frames_in_flight(is_one_at_a_time.then_some(1));
+        let engine = engine::new(network, &schedule, backend, options)?;
         Ok(Self {
             name: format!("millstream for {objective}"),
             rival: None,
             configuration: schedule.to_string(),
             in_order: true,
-            own: Some(OwnSchedule { plan: plan.clone(), schedule }),
+            own: Some(OwnSchedule { plan: plan.clone(), schedule, is_one_at_a_time }),
             runner: Runner::Engine(Box::new(engine)),
         })
     }
 
     /// An engine as it comes, on all cores.
     pub(crate) fn plain(network: &Network, board: &Board, engine: EngineName, plain: &Plain) -> Result<Self, Error> {
-        let of_board = || board.cores().map(|core| core.id).collect();
-        // The board of a container with a quota has fewer cores than an engine sees.
-        let cores: Vec<_> = CpuQuota::detect().and_then(|_| usable_cores()).unwrap_or_else(of_board);
+        // Boards of a part of a computer, or of a container with a quota, have fewer cores than an engine sees.
+        let cores = usable_cores().unwrap_or_else(|| cores_of(board));
         let configuration = match plain.requests {
             1 => format!("{} cores", cores.len()),
             requests => format!("{} cores, {requests} at once", cores.len()),
@@ -146,6 +158,34 @@ impl Contender {
     }
 }
 
+/// What rivals as they come have and our schedules do not: cores that the board leaves out. A container's quota leaves
+/// some out for all of them.
+pub(crate) fn advantage_of_plain(board: &Board) -> Option<String> {
+    let usable = usable_cores().filter(|_| CpuQuota::detect().is_none())?;
+    advantage(&cores_of(board), &usable)
+}
+
+fn cores_of(board: &Board) -> Vec<CoreId> {
+    board.cores().map(|core| core.id).collect()
+}
+
+fn advantage(of_board: &[CoreId], usable: &[CoreId]) -> Option<String> {
+    if usable.iter().all(|core| of_board.contains(core)) {
+        return None;
+    }
+    let (ours, all) = (of_board.len(), usable.len());
+    let list = of_board.iter().map(|core| core.0.to_string()).collect::<Vec<_>>().join(",");
+    Some(format!(
+        "engines as they come use all {all} cores of this computer, our schedules the {ours} of the board; to hold both \
+         to these, start this with: taskset -c {list}"
+    ))
+}
+
+/// Frames in the other stages of a pipeline make those that follow wait, which is no matter where many are to pass.
+fn is_one_at_a_time(schedule: &Schedule, objective: Objective) -> bool {
+    objective == Objective::Latency && schedule.stages.len() > 1
+}
+
 fn measure_engine(engine: &Engine, frame: &[Tensor], time: Duration) -> Result<Measurement, Error> {
     engine.reset_metrics();
     let begin = Instant::now();
@@ -164,4 +204,29 @@ fn measure_engine(engine: &Engine, frame: &[Tensor], time: Duration) -> Result<M
     let interval = steady::interval(ends, depth, begin + time);
     let frames_per_second = interval.map_or(0.0, |interval| 1.0 / interval.as_secs_f64());
     Measurement::of(&latencies, frames_per_second, Some(stage_seconds))
+}
+
+#[cfg(test)]
+mod tests {
+    use millstream_schedule::{Replica, Stage};
+
+    use super::*;
+
+    #[test]
+    fn cores_that_only_rivals_use_are_named() {
+        let cores = [0, 1, 2, 3].map(CoreId);
+        assert_eq!(advantage(&cores, &cores), None);
+        assert_eq!(advantage(&cores, &cores[..2]), None);
+        let text = advantage(&cores[1..3], &cores).unwrap_or_default();
+        assert!(text.contains("all 4 cores") && text.ends_with("taskset -c 1,2"), "{text}");
+    }
+
+    #[test]
+    fn only_pipelines_for_latency_take_one_frame_at_a_time() {
+        let stage = |core| Stage { replicas: vec![Replica::single(Processor::new("B", [core]), Vec::new())] };
+        let (one, two) = (Schedule { stages: vec![stage(0)] }, Schedule { stages: vec![stage(0), stage(1)] });
+        let objectives = [Objective::Throughput, Objective::Balanced, Objective::Latency];
+        assert_eq!(objectives.map(|objective| is_one_at_a_time(&one, objective)), [false; 3]);
+        assert_eq!(objectives.map(|objective| is_one_at_a_time(&two, objective)), [false, false, true]);
+    }
 }

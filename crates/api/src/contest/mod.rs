@@ -22,7 +22,7 @@ use crate::machine::Machine;
 use crate::measuring::profiling::cached;
 use crate::network::Network;
 use crate::plans::Aim;
-use contender::{Contender, PinnedEngine};
+use contender::{Contender, PinnedEngine, advantage_of_plain};
 use measurement::Measurement;
 use turns::{Rounds, Turn, quantile};
 
@@ -94,6 +94,9 @@ pub struct ContenderReport {
     pub schedule: Option<Schedule>,
     /// Whether results come in the order of the frames.
     pub in_order: bool,
+    /// Whether it is a pipeline that starts a frame only when the last one is done, since it was chosen for latency
+    /// alone.
+    pub is_one_at_a_time: bool,
     /// Predicted time between two frames; for schedules only.
     pub predicted_period_seconds: Option<f64>,
     /// Predicted time of a frame through the pipeline; for schedules only.
@@ -145,6 +148,9 @@ pub fn compare(
             Err(error) => control.emit(&Event::Warning(&format!("{} is no rival: {error}", engine.title()))),
         }
     }
+    if let Some(advantage) = advantage_of_plain(board) {
+        control.emit(&Event::Warning(&advantage));
+    }
     // The rivals are there already when our schedules are tried out: several sessions in one process cost each other
     // something, multi-threaded ones most, and everybody should be chosen and measured under the same conditions.
     for rival in &rivals {
@@ -193,16 +199,17 @@ fn report(contender: &Contender, turns: &[Turn]) -> ContenderReport {
         |of: &dyn Fn(&Measurement) -> f64| turns.iter().map(|turn| of(&turn.measurement)).collect::<Vec<f64>>();
     let median = |of: &dyn Fn(&Measurement) -> f64| quantile(&values(of), 0.5);
     let throughput = values(&|measurement| measurement.frames_per_second);
-    let plan = contender.own.as_ref().map(|planned| &planned.plan);
+    let own = contender.own.as_ref();
     ContenderReport {
         name: contender.name.clone(),
         rival: contender.rival,
         configuration: contender.configuration.clone(),
-        schedule: contender.own.as_ref().map(|planned| planned.schedule.clone()),
+        schedule: own.map(|own| own.schedule.clone()),
         in_order: contender.in_order,
-        predicted_period_seconds: plan.map(|plan| plan.period.seconds()),
-        predicted_latency_seconds: plan.map(|plan| plan.latency.seconds()),
-        measured_latency_seconds: plan.map(|_| median(&|measurement| measurement.stage_seconds.unwrap_or(0.0))),
+        is_one_at_a_time: own.is_some_and(|own| own.is_one_at_a_time),
+        predicted_period_seconds: own.map(|own| own.expected_period().seconds()),
+        predicted_latency_seconds: own.map(|own| own.plan.latency.seconds()),
+        measured_latency_seconds: own.map(|_| median(&|measurement| measurement.stage_seconds.unwrap_or(0.0))),
         frames_per_second: quantile(&throughput, 0.5),
         frames_per_second_p25: quantile(&throughput, 0.25),
         frames_per_second_p75: quantile(&throughput, 0.75),

@@ -1,7 +1,7 @@
 //! The search's model of a network's plans on this computer, which every trial corrects.
 
 use millstream_board::Board;
-use millstream_pipeline::{Objective, Plan, choose, pareto_front, score};
+use millstream_pipeline::{Objective, Plan, choose, pareto_front, score, whole_network_plans};
 use millstream_predict::samples::SegmentSample;
 use millstream_predict::{Profile, fit};
 use millstream_schedule::Schedule;
@@ -15,7 +15,7 @@ use crate::network::Network;
 use crate::plans::Plans;
 use crate::plans::search::SearchInputs;
 
-/// What a plan without teams may be predicted above one with teams, and still turn out to be better.
+/// What a plan of fewer parts may be predicted above what was tried, and still turn out to be better.
 const WORTH_A_TRIAL: f64 = 1.1;
 
 /// A plan as something to try: the same as another if its stages and processors are, whatever their times.
@@ -73,8 +73,20 @@ impl PlanModel<'_> {
         let without_teams = pareto_front(&self.plans.problem.clone().without_teams()).ok()?;
         let rivals = self.plans.allowed(&without_teams);
         let rival = choose(&rivals, self.objective).and_then(|index| rivals.get(index).copied())?;
-        let is_close = self.distance(rival).0 < WORTH_A_TRIAL * self.distance(known).0;
-        (is_close && !self.is_tried(rival)).then(|| rival.clone())
+        self.is_worth_a_trial(rival, known).then(|| rival.clone())
+    }
+
+    /// The network as a whole on one processor or on every core, if that may be better than what was tried. Where some
+    /// part was measured as too quick, one pipeline after the other promises more than these, and none keeps it.
+    fn untried_whole(&self) -> Option<Plan> {
+        let tried = self.plans.allowed(&self.plans.lessons.tried);
+        let known = choose(&tried, self.objective).and_then(|index| tried.get(index))?;
+        let wholes = whole_network_plans(&self.plans.problem);
+        self.plans.allowed(&wholes).into_iter().find(|whole| self.is_worth_a_trial(whole, known)).cloned()
+    }
+
+    fn is_worth_a_trial(&self, rival: &Plan, known: &Plan) -> bool {
+        self.distance(rival).0 < WORTH_A_TRIAL * self.distance(known).0 && !self.is_tried(rival)
     }
 
     /// What a trial says against the profile. The first one only: later ones are planned with what the first showed.
@@ -115,7 +127,7 @@ impl TimeModel for PlanModel<'_> {
         if let Some(plan) = shortest {
             return Ok(Proposal::InAnyCase(self.candidate(plan)));
         }
-        if let Some(rival) = self.untried_without_teams() {
+        if let Some(rival) = self.untried_without_teams().or_else(|| self.untried_whole()) {
             return Ok(Proposal::InAnyCase(self.candidate(&rival)));
         }
         // Where nothing keeps to the constraints any more, there is nothing to try either: what was tried is proposed
@@ -213,6 +225,51 @@ mod tests {
         assert_eq!(model.score(&fast), Some(model.distance(&fast.plan)));
         // Whatever its times, a plan of the same pipeline is the same candidate.
         assert!(fast == model.candidate(&with(&fast.plan, 1, 1)) && fast != quick);
+    }
+
+    /// Pipelines that promise much and keep little are held to the network as a whole, whatever others promise.
+    #[test]
+    fn a_pipeline_is_not_chosen_before_the_whole_network_was_tried() {
+        let network = Network::open("zoo:tiny-darknet", ReadOptions::default()).unwrap();
+        let (board, mut plans) = plans(&network);
+        let wholes = whole_network_plans(&plans.problem);
+        let [alone, instances] = wholes.as_slice() else { unreachable!("one processor, and two cores") };
+        let pipeline = plans.problem.clone().without_replicas();
+        let pipeline = pareto_front(&pipeline).unwrap().into_iter().find(|plan| plan.stages.len() == 2).unwrap();
+        for (objective, whole, part, is_tried) in [
+            (Objective::Latency, alone, 0.95, true),
+            (Objective::Latency, alone, 0.8, false),
+            (Objective::Throughput, instances, 0.95, true),
+            (Objective::Throughput, instances, 0.8, false),
+        ] {
+            let times = |time: Nanoseconds| Nanoseconds::from_seconds(part * time.seconds());
+            let seen = Plan { period: times(whole.period), latency: times(whole.latency), ..pipeline.clone() };
+            plans.lessons.tried = vec![seen.clone()];
+            // What another division of the stages promises.
+            let promise = Plan { period: Nanoseconds(1), latency: Nanoseconds(1), ..plans.front[0].clone() };
+            plans.front = vec![promise, seen];
+
+            let mut profile = Profile::new(&board, crate::provenance());
+            let mut model = PlanModel {
+                network: &network,
+                board: &board,
+                profile: &mut profile,
+                is_old: false,
+                plans,
+                objective,
+                others: 0.0,
+                contradiction: None,
+                failure: None,
+            };
+            let next = model.best().unwrap();
+            let Proposal::InAnyCase(next) = next else {
+                assert!(!is_tried);
+                plans = model.plans;
+                continue;
+            };
+            assert!(is_tried && next.plan.is_same_pipeline(whole), "{}", next.plan.configuration());
+            plans = model.plans;
+        }
     }
 
     /// A team that was tried is held to what is predicted without teams, where that is close.

@@ -248,6 +248,7 @@ pub(super) mod tests {
             configuration: "B1".to_owned(),
             schedule: None,
             in_order: true,
+            is_one_at_a_time: false,
             predicted_period_seconds: None,
             predicted_latency_seconds: None,
             measured_latency_seconds: None,

@@ -62,6 +62,9 @@ pub(super) fn notes(report: &NetworkContest) -> Vec<Fact> {
     if !unordered.is_empty() {
         facts.push(Fact::new("Order", format!("kept by all but {}", unordered.join("; "))));
     }
+    if let Some(alone) = report.contenders.iter().find(|contender| contender.is_one_at_a_time) {
+        facts.push(Fact::new("One frame", format!("{} starts a frame when the last one is done", alone.name)));
+    }
     facts.extend(report.contenders.iter().filter_map(prediction));
     if let Some(disturbed) = disturbed(&report.contenders) {
         let text = format!("also when repeated: {disturbed}; other programs used more than a tenth of a core");
@@ -102,4 +105,23 @@ pub(super) fn over(ours: &ContenderReport, other: &ContenderReport) -> String {
     let ratio = ours.frames_per_second / other.frames_per_second;
     let is_noise = !std::ptr::eq(ours, other) && ours.is_within_noise_of(other);
     format!("{ratio:.2}x{}", if is_noise { " =" } else { "" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::summary::tests::contender;
+    use super::*;
+
+    #[test]
+    fn it_is_said_where_a_pipeline_takes_one_frame_at_a_time() {
+        let mut alone = contender("millstream for latency", None, 200.0, 0.005);
+        let said = |alone: &ContenderReport| {
+            let contenders = vec![alone.clone()];
+            let facts = notes(&NetworkContest { network: "net".to_owned(), contenders });
+            facts.iter().any(|fact| fact.text == "millstream for latency starts a frame when the last one is done")
+        };
+        assert!(!said(&alone));
+        alone.is_one_at_a_time = true;
+        assert!(said(&alone));
+    }
 }
