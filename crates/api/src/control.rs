@@ -1,6 +1,7 @@
 //! How callers follow work that takes long, and end it early.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use millstream_pipeline::SearchProgress;
 use millstream_predict::LeftOutEngine;
@@ -41,6 +42,10 @@ pub enum Event<'a> {
     CachedProfile {
         /// When it was made, in RFC 3339.
         created: &'a str,
+        /// How long ago; `None` if nobody can tell.
+        age: Option<Duration>,
+        /// How many cores other programs used meanwhile.
+        other_cores: f64,
     },
     /// A profile that was made earlier does not hold any more, so a new one is made.
     MeasuredAnew {

@@ -237,5 +237,9 @@ fn precisions_that_differ_from_stage_to_stage_pass_the_check_of_a_run() {
     let mut options = RunOptions::default();
     options.length = RunLength::Frames(4);
     let outcomes = run(&machine, &[mixed], &options, &control).unwrap();
-    assert_eq!(outcomes[0].report.failed_frames, 0);
+    let report = &outcomes[0].report;
+    assert_eq!(report.failed_frames, 0);
+    if report.largest_difference <= 1e-4 {
+        not_tested("BF16", "this processor computes no less precisely than is asked of any engine");
+    }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use millstream::{Control, Event, ProgressUnit};
 
@@ -28,7 +29,9 @@ pub(crate) fn control() -> Control {
             progress.gap.into_iter().for_each(|gap| steps.set_gap(gap));
             steps.set(progress.done, progress.total);
         }
-        Event::CachedProfile { created } => output::remark(format!("using the profile of {created}")),
+        Event::CachedProfile { created, age, other_cores } => {
+            output::remark(format!("using the profile of {created}{}", conditions(*age, *other_cores)));
+        }
         Event::MeasuredAnew { created, reason } => {
             output::remark(format!("measuring anew: the profile of {created} does not hold any more: {reason}"));
         }
@@ -44,4 +47,38 @@ pub(crate) fn control() -> Control {
         _ => {}
     };
     Control::new().observed_by(show).cancelled_by(interrupt::requested)
+}
+
+/// From what part of a core on others' work is worth a word.
+const NOTICEABLE: f64 = 0.05;
+
+/// How old a profile is, and what others did while it was made.
+fn conditions(age: Option<Duration>, other_cores: f64) -> String {
+    let of = |count: u64, unit: &str| format!("{count} {unit}{} old", if count == 1 { "" } else { "s" });
+    let age = age.map(|age| match age.as_secs() / 60 {
+        0 => "less than a minute old".to_owned(),
+        minutes @ 1..60 => of(minutes, "minute"),
+        minutes @ 60..1440 => of(minutes / 60, "hour"),
+        minutes => of(minutes / 1440, "day"),
+    });
+    let others = (other_cores >= NOTICEABLE).then(|| format!("other programs used {other_cores:.1} cores then"));
+    let known: Vec<String> = age.into_iter().chain(others).collect();
+    if known.is_empty() { String::new() } else { format!(" ({})", known.join("; ")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_age_is_told_in_its_largest_unit_and_others_if_they_count() {
+        let told = |minutes: u64, cores| conditions(Some(Duration::from_secs(60 * minutes)), cores);
+        assert_eq!(told(0, 0.0), " (less than a minute old)");
+        assert_eq!(
+            [1, 59, 60, 1439, 2880].map(|minutes| told(minutes, 0.04)),
+            [" (1 minute old)", " (59 minutes old)", " (1 hour old)", " (23 hours old)", " (2 days old)"]
+        );
+        assert_eq!(told(120, 0.26), " (2 hours old; other programs used 0.3 cores then)");
+        assert_eq!(conditions(None, 0.0), "");
+    }
 }

@@ -16,11 +16,11 @@ use crate::quota::CpuQuota;
 /// them as a quota of processor time ([`CpuQuota`]) lets work: the fastest, beginning at another one in each container.
 ///
 /// # Errors
-/// [`MachineError::NoAffinity`] or [`MachineError::NoCores`].
+/// [`MachineError::NoAffinity`], [`MachineError::NoCores`] or [`MachineError::NoProcessorTime`].
 pub fn detect() -> Result<Board, MachineError> {
     let allowed = usable_cores().ok_or(MachineError::NoAffinity)?;
     let board = detect_allowed(&allowed)?;
-    match CpuQuota::detect() {
+    match CpuQuota::detect()? {
         Some(quota) => detect_allowed(&fastest(&board, quota.worthwhile_cores(), place_of_container())),
         None => Ok(board),
     }

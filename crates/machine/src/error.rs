@@ -20,6 +20,12 @@ pub enum MachineError {
     /// The operating system does not tell which cores this process may use.
     #[error("cannot find out which CPU cores this process may use")]
     NoAffinity,
+    /// A quota leaves no processor time at all.
+    #[error("{} allows no processor time; give this container's control group some, or remove the limit", file.display())]
+    NoProcessorTime {
+        /// What says so.
+        file: PathBuf,
+    },
     /// The system describes its cores in an impossible way.
     #[error("the system's description of its processors is impossible: {0}")]
     Board(#[from] BoardError),

@@ -4,6 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use crate::error::MachineError;
+
 /// A limit of processor time that holds for this process and those beside it in a container. Where they have used it
 /// up, they wait for the rest of a period, of a tenth of a second as a rule.
 #[derive(Debug, Clone, PartialEq)]
@@ -16,18 +18,28 @@ pub struct CpuQuota {
 
 impl CpuQuota {
     /// The tightest quota that holds for this process; `None` without one, and on systems without control groups.
-    pub fn detect() -> Option<Self> {
+    ///
+    /// # Errors
+    /// [`MachineError::NoProcessorTime`] for a quota of zero, or in a period of zero.
+    pub fn detect() -> Result<Option<Self>, MachineError> {
         Self::at(Path::new("/"))
     }
 
     /// As [`CpuQuota::detect`], with another root folder above `proc` and `sys`.
-    pub fn at(root: &Path) -> Option<Self> {
-        let groups = fs::read_to_string(root.join("proc/self/cgroup")).ok()?;
-        let found = groups.lines().flat_map(|line| folders(root, line)).filter_map(|folder| {
-            let cores = second_version(&folder).or_else(|| first_version(&folder))?;
-            Some(Self { cores, statistics: folder.join("cpu.stat") })
-        });
-        found.min_by(|one, other| one.cores.total_cmp(&other.cores))
+    ///
+    /// # Errors
+    /// As [`CpuQuota::detect`].
+    pub fn at(root: &Path) -> Result<Option<Self>, MachineError> {
+        let Ok(groups) = fs::read_to_string(root.join("proc/self/cgroup")) else { return Ok(None) };
+        let mut tightest: Option<Self> = None;
+        for folder in groups.lines().flat_map(|line| folders(root, line)) {
+            let Some(limit) = second_version(&folder).or_else(|| first_version(&folder)) else { continue };
+            let Some(cores) = limit.cores()? else { continue };
+            if tightest.as_ref().is_none_or(|other| cores < other.cores) {
+                tightest = Some(Self { cores, statistics: folder.join("cpu.stat") });
+            }
+        }
+        Ok(tightest)
     }
 
     /// The cores that are worth using: with more of them, all only wait longer.
@@ -65,21 +77,39 @@ fn folders(root: &Path, line: &str) -> Vec<PathBuf> {
     mounts.into_iter().flat_map(of_mount).collect()
 }
 
+/// What a group's files say.
+struct Limit {
+    file: PathBuf,
+    quota_microseconds: f64,
+    period_microseconds: f64,
+}
+
+impl Limit {
+    /// How many cores' time it is; `None` if it is no limit.
+    fn cores(self) -> Result<Option<f64>, MachineError> {
+        if self.quota_microseconds < 0.0 {
+            return Ok(None);
+        }
+        let has_time = self.quota_microseconds > 0.0 && self.period_microseconds > 0.0;
+        let cores = self.quota_microseconds / self.period_microseconds;
+        if has_time { Ok(Some(cores)) } else { Err(MachineError::NoProcessorTime { file: self.file }) }
+    }
+}
+
 /// `cpu.max`: microseconds of processor time, or `max`, in a period of so many.
-fn second_version(folder: &Path) -> Option<f64> {
-    let text = fs::read_to_string(folder.join("cpu.max")).ok()?;
+fn second_version(folder: &Path) -> Option<Limit> {
+    let file = folder.join("cpu.max");
+    let text = fs::read_to_string(&file).ok()?;
     let (quota, period) = text.trim().split_once(' ')?;
-    ratio(quota.parse().ok()?, period.parse().ok()?)
+    Some(Limit { file, quota_microseconds: quota.parse().ok()?, period_microseconds: period.parse().ok()? })
 }
 
 /// The same in two files, with -1 for no quota.
-fn first_version(folder: &Path) -> Option<f64> {
+fn first_version(folder: &Path) -> Option<Limit> {
     let number = |name: &str| fs::read_to_string(folder.join(name)).ok()?.trim().parse::<f64>().ok();
-    ratio(number("cpu.cfs_quota_us")?, number("cpu.cfs_period_us")?)
-}
-
-fn ratio(quota: f64, period: f64) -> Option<f64> {
-    (quota > 0.0 && period > 0.0).then(|| quota / period)
+    let file = folder.join("cpu.cfs_quota_us");
+    let (quota_microseconds, period_microseconds) = (number("cpu.cfs_quota_us")?, number("cpu.cfs_period_us")?);
+    Some(Limit { file, quota_microseconds, period_microseconds })
 }
 
 #[cfg(test)]
@@ -98,7 +128,7 @@ mod tests {
     }
 
     fn cores(files: &[(&str, &str)]) -> Option<f64> {
-        CpuQuota::at(root(files).path()).map(|quota| quota.cores)
+        CpuQuota::at(root(files).path()).unwrap().map(|quota| quota.cores)
     }
 
     #[test]
@@ -120,10 +150,24 @@ mod tests {
         let quota = |text| ("sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us", text);
         assert_eq!(cores(&[group, period, quota("50000\n")]), Some(0.5), "the group is not seen under its own name");
         assert_eq!(cores(&[group, period, quota("-1\n")]), None);
-        assert_eq!(cores(&[group, period, quota("0\n")]), None);
-        assert_eq!(cores(&[group, ("sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us", "0\n"), quota("5\n")]), None);
         // Of another controller.
         assert_eq!(cores(&[("proc/self/cgroup", "5:memory:/a\n"), period, quota("50000\n")]), None);
+    }
+
+    #[test]
+    fn a_quota_of_zero_is_refused() {
+        let error = |files: &[(&str, &str)]| CpuQuota::at(root(files).path()).unwrap_err().to_string();
+        let group = ("proc/self/cgroup", "0::/pods\n");
+        for text in ["0 100000\n", "50000 0\n"] {
+            let text = error(&[group, ("sys/fs/cgroup/pods/cpu.max", text)]);
+            assert!(text.contains("pods/cpu.max allows no processor time; give"), "{text}");
+        }
+        let group = ("proc/self/cgroup", "2:cpu:/b\n");
+        for (quota, period) in [("0\n", "100000\n"), ("5\n", "0\n")] {
+            let quota = ("sys/fs/cgroup/cpu/cpu.cfs_quota_us", quota);
+            let text = error(&[group, quota, ("sys/fs/cgroup/cpu/cpu.cfs_period_us", period)]);
+            assert!(text.contains("cpu.cfs_quota_us allows no processor time"), "{text}");
+        }
     }
 
     #[test]
@@ -131,7 +175,7 @@ mod tests {
         let throttled = |text| {
             let max = ("sys/fs/cgroup/cpu.max", "50000 100000");
             let root = root(&[("proc/self/cgroup", "0::/\n"), max, ("sys/fs/cgroup/cpu.stat", text)]);
-            CpuQuota::at(root.path()).unwrap().throttled()
+            CpuQuota::at(root.path()).unwrap().unwrap().throttled()
         };
         let second = "usage_usec 9\nnr_periods 5\nnr_throttled 3\nthrottled_usec 2500\n";
         assert_eq!(throttled(second), Some(Duration::from_micros(2500)));

@@ -64,7 +64,7 @@ fn described<'py>(py: Python<'py>, event: &Event<'_>) -> PyResult<Bound<'py, PyD
     let text = |kind: &str, text: String| told.set_item("kind", kind).and_then(|()| told.set_item("text", text));
     match event {
         Event::Progress(progress) => described_progress(&told, progress)?,
-        Event::CachedProfile { created } => text("cached-profile", format!("using the profile of {created}"))?,
+        Event::CachedProfile { created, .. } => text("cached-profile", format!("using the profile of {created}"))?,
         Event::MeasuredAnew { created, reason } => {
             text("measured-anew", format!("the profile of {created} does not hold any more: {reason}"))?;
         }

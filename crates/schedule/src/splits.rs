@@ -86,10 +86,14 @@ fn check_shares(split: &OperatorSplit, all: usize, what: &str, processors: usize
     if shares.len() != processors {
         return Err(format!("it names shares of {} processors, the replica has {processors}", shares.len()));
     }
+    let makers = shares.iter().filter(|&&share| share > 0).count();
+    if makers > all {
+        return Err(format!("{makers} processors make {what}, of which it has {all}; give some of them no share"));
+    }
     if shares.iter().try_fold(0_usize, |sum, &share| sum.checked_add(share)) != Some(all) {
         return Err(format!("the shares {shares:?} must add up to its {all} {what}"));
     }
-    if shares.iter().filter(|&&share| share > 0).count() < 2 {
+    if makers < 2 {
         let remedy = "give it to one processor without a split";
         return Err(format!("fewer than two processors make {what}; {remedy}"));
     }

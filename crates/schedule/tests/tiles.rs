@@ -10,9 +10,14 @@ use millstream_test_support::{find_operators, uniform_table};
 
 /// `x -> p -> a -> b -> c`: of 8 rows each; `a` and `b` need a row above and below, `c` needs everything.
 fn graph() -> Graph {
+    graph_of(8)
+}
+
+fn graph_of(rows: usize) -> Graph {
     let mut builder = GraphBuilder::new("rows");
     let names = ["x", "p", "a", "b", "c"];
-    let values = names.map(|name| builder.value(name, Some(DataType::F32), Some(Shape::from([1, 1, 8, 1]))).unwrap());
+    let values =
+        names.map(|name| builder.value(name, Some(DataType::F32), Some(Shape::from([1, 1, rows, 1]))).unwrap());
     builder.input(values[0]);
     let around = || Locality::Windows(vec![Window { span: 3, stride: 1, padding: 1 }; 2]);
     let localities = [Locality::SamePosition { mixed: Vec::new() }, around(), around(), Locality::Global];
@@ -155,6 +160,13 @@ fn tiles_that_can_not_be_made_say_why() {
         // What is wrong is found, not run into.
         let _ = schedule.evaluate(&graph, &table(&graph));
     }
+}
+
+#[test]
+fn more_tiles_than_rows_are_refused() {
+    let graph = graph_of(1);
+    let error = tiled(&graph, &["a", "b"], [1, 1]).validate(&graph, &board()).unwrap_err().to_string();
+    assert!(error.contains("2 processors make rows, of which it has 1; give some of them no share"), "{error}");
 }
 
 /// A processor that makes no tiles can't be part of any.

@@ -44,9 +44,14 @@ pub(crate) struct OwnSchedule {
 }
 
 impl OwnSchedule {
-    /// What the plan says of the time between two frames.
-    pub(crate) fn expected_period(&self) -> Nanoseconds {
-        if self.is_one_at_a_time { self.plan.latency } else { self.plan.period }
+    /// What the plan says of the time between two frames. `None` where one at a time goes through unlike replicas: which
+    /// of them it meets is not planned.
+    pub(crate) fn expected_period(&self) -> Option<Nanoseconds> {
+        if !self.is_one_at_a_time {
+            return Some(self.plan.period);
+        }
+        let is_single = self.plan.stages.iter().all(|stage| stage.replicas.len() == 1);
+        is_single.then_some(self.plan.latency)
     }
 }
 
@@ -87,11 +92,14 @@ impl Contender {
 
     /// An engine as it comes, on all cores.
     pub(crate) fn plain(network: &Network, board: &Board, engine: EngineName, plain: &Plain) -> Result<Self, Error> {
-        // Boards of a part of a computer, or of a container with a quota, have fewer cores than an engine sees.
-        let cores = usable_cores().unwrap_or_else(|| cores_of(board));
+        // The board of a container with a quota has fewer cores than an engine sees.
+        let cores = has_quota().then(usable_cores).flatten().unwrap_or_else(|| cores_of(board));
+        // OpenVINO takes what it sees, whatever the board.
+        let left_out = if engine.is_openvino() { left_out_by(board).len() } else { 0 };
+        let used = cores.len() + left_out;
         let configuration = match plain.requests {
-            1 => format!("{} cores", cores.len()),
-            requests => format!("{} cores, {requests} at once", cores.len()),
+            1 => format!("{used} cores"),
+            requests => format!("{used} cores, {requests} at once"),
         };
         let processors = vec![Processor::on_cores("all", cores); plain.requests];
         let sessions = Sessions::start(network, processors, &plain.backend, false)?;
@@ -158,32 +166,45 @@ impl Contender {
     }
 }
 
-/// What rivals as they come have and our schedules do not: cores that the board leaves out. A container's quota leaves
-/// some out for all of them.
-pub(crate) fn advantage_of_plain(board: &Board) -> Option<String> {
-    let usable = usable_cores().filter(|_| CpuQuota::detect().is_none())?;
-    advantage(&cores_of(board), &usable)
+/// Cores that this process may use and a board leaves out, one thread of each: what OpenVINO computes on beyond the
+/// board if it comes with its hints. None where the board is that of a container's quota, which leaves them out for
+/// everybody.
+pub(crate) fn left_out_by(board: &Board) -> Vec<CoreId> {
+    let usable = usable_cores().filter(|_| !has_quota()).unwrap_or_default();
+    left_out(board, usable)
+}
+
+fn left_out(board: &Board, usable: Vec<CoreId>) -> Vec<CoreId> {
+    let has = |core: &CoreId| board.cores().any(|own| own.id == *core || own.siblings.contains(core));
+    usable.into_iter().filter(|core| !has(core)).collect()
+}
+
+/// What there is to know where a board leaves cores out.
+pub(crate) fn advantage_of_plain(board: &Board, left_out: &[CoreId]) -> Option<String> {
+    let list = || cores_of(board).iter().map(|core| core.0.to_string()).collect::<Vec<_>>().join(",");
+    (!left_out.is_empty()).then(|| {
+        format!(
+            "with its hints OpenVINO also uses {} cores that the board leaves out; on Linux, `taskset -c {}` before the \
+             command holds it to the board's",
+            left_out.len(),
+            list()
+        )
+    })
+}
+
+/// Whether a container's quota holds here.
+fn has_quota() -> bool {
+    CpuQuota::detect().is_ok_and(|quota| quota.is_some())
 }
 
 fn cores_of(board: &Board) -> Vec<CoreId> {
     board.cores().map(|core| core.id).collect()
 }
 
-fn advantage(of_board: &[CoreId], usable: &[CoreId]) -> Option<String> {
-    if usable.iter().all(|core| of_board.contains(core)) {
-        return None;
-    }
-    let (ours, all) = (of_board.len(), usable.len());
-    let list = of_board.iter().map(|core| core.0.to_string()).collect::<Vec<_>>().join(",");
-    Some(format!(
-        "engines as they come use all {all} cores of this computer, our schedules the {ours} of the board; to hold both \
-         to these, start this with: taskset -c {list}"
-    ))
-}
-
-/// Frames in the other stages of a pipeline make those that follow wait, which is no matter where many are to pass.
-fn is_one_at_a_time(schedule: &Schedule, objective: Objective) -> bool {
-    objective == Objective::Latency && schedule.stages.len() > 1
+/// Whether a schedule for an objective takes one frame at a time: frames in other stages make those that follow wait, and
+/// results of quick replicas wait for slow ones. That is no matter where many frames are to pass.
+pub(crate) fn is_one_at_a_time(schedule: &Schedule, objective: Objective) -> bool {
+    objective == Objective::Latency && schedule.frames_in_flight() > 1
 }
 
 fn measure_engine(engine: &Engine, frame: &[Tensor], time: Duration) -> Result<Measurement, Error> {
@@ -208,25 +229,36 @@ fn measure_engine(engine: &Engine, frame: &[Tensor], time: Duration) -> Result<M
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
     use millstream_schedule::{Replica, Stage};
 
     use super::*;
 
     #[test]
-    fn cores_that_only_rivals_use_are_named() {
-        let cores = [0, 1, 2, 3].map(CoreId);
-        assert_eq!(advantage(&cores, &cores), None);
-        assert_eq!(advantage(&cores, &cores[..2]), None);
-        let text = advantage(&cores[1..3], &cores).unwrap_or_default();
-        assert!(text.contains("all 4 cores") && text.ends_with("taskset -c 1,2"), "{text}");
+    fn cores_that_only_rivals_use_are_counted() {
+        let mut document = millstream_test_support::board("B2#0").to_document();
+        document.clusters[0].cores[0].siblings = vec![CoreId(4)];
+        let board = Board::try_from(document).unwrap();
+        let cores = |ids: &[u32]| ids.iter().copied().map(CoreId).collect::<Vec<_>>();
+        assert!(left_out(&board, cores(&[0, 1])).is_empty() && left_out(&board, cores(&[1, 4])).is_empty());
+        let others = left_out(&board, cores(&[0, 1, 2, 3, 4]));
+        assert_eq!(others, cores(&[2, 3]));
+        let text = advantage_of_plain(&board, &others).unwrap();
+        assert!(text.contains("uses 2 cores") && text.contains("taskset -c 0,1"), "{text}");
+        assert_eq!(advantage_of_plain(&board, &[]), None);
     }
 
     #[test]
-    fn only_pipelines_for_latency_take_one_frame_at_a_time() {
-        let stage = |core| Stage { replicas: vec![Replica::single(Processor::new("B", [core]), Vec::new())] };
-        let (one, two) = (Schedule { stages: vec![stage(0)] }, Schedule { stages: vec![stage(0), stage(1)] });
+    fn only_what_has_several_frames_in_flight_takes_one_at_a_time_for_latency() {
+        let replica = |core| Replica::single(Processor::new("B", [core]), Vec::new());
+        let schedule = |stages: &[&[u32]]| {
+            let stage = |cores: &&[u32]| Stage { replicas: cores.iter().map(|&core| replica(core)).collect() };
+            Schedule { stages: stages.iter().map(stage).collect() }
+        };
         let objectives = [Objective::Throughput, Objective::Balanced, Objective::Latency];
-        assert_eq!(objectives.map(|objective| is_one_at_a_time(&one, objective)), [false; 3]);
-        assert_eq!(objectives.map(|objective| is_one_at_a_time(&two, objective)), [false, false, true]);
+        for (stages, is_alone) in [(&[&[0][..]][..], false), (&[&[0], &[1]], true), (&[&[0, 1]], true)] {
+            let shown = objectives.map(|objective| is_one_at_a_time(&schedule(stages), objective));
+            assert_eq!(shown, [false, false, is_alone], "{stages:?}");
+        }
     }
 }

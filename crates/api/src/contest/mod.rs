@@ -10,6 +10,7 @@ mod turns;
 use std::time::Duration;
 
 use millstream_board::{Board, CoreId, EngineName};
+use millstream_cost::Nanoseconds;
 use millstream_pipeline::Objective;
 use millstream_schedule::Schedule;
 use serde::Serialize;
@@ -22,7 +23,7 @@ use crate::machine::Machine;
 use crate::measuring::profiling::cached;
 use crate::network::Network;
 use crate::plans::Aim;
-use contender::{Contender, PinnedEngine, advantage_of_plain};
+use contender::{Contender, PinnedEngine, advantage_of_plain, is_one_at_a_time, left_out_by};
 use measurement::Measurement;
 use turns::{Rounds, Turn, quantile};
 
@@ -116,6 +117,12 @@ pub struct ContenderReport {
     pub disturbed_rounds: usize,
     /// Median over the rounds of the round's median time of a frame.
     pub median_frame_seconds: f64,
+    /// In a quarter of the rounds, it was less.
+    pub frame_seconds_p25: f64,
+    /// In a quarter of the rounds, it was more.
+    pub frame_seconds_p75: f64,
+    /// The median time of a frame in each round.
+    pub frame_rounds: Vec<f64>,
     /// Median over the rounds of the round's longest time of a frame.
     pub worst_frame_seconds: f64,
 }
@@ -148,7 +155,8 @@ pub fn compare(
             Err(error) => control.emit(&Event::Warning(&format!("{} is no rival: {error}", engine.title()))),
         }
     }
-    if let Some(advantage) = advantage_of_plain(board) {
+    let left_out = left_out_by(board);
+    if let Some(advantage) = advantage_of_plain(board, &left_out) {
         control.emit(&Event::Warning(&advantage));
     }
     // The rivals are there already when our schedules are tried out: several sessions in one process cost each other
@@ -165,14 +173,16 @@ pub fn compare(
         let plan = plans.chosen(objective)?;
         let is_same =
             |other: &&mut Contender| other.own.as_ref().is_some_and(|planned| planned.plan.is_same_pipeline(plan));
-        match contenders.iter_mut().find(is_same) {
+        // What takes one frame at a time is another contender, whatever schedule it has.
+        let is_alone = is_one_at_a_time(&plans.schedule(plan), objective);
+        match contenders.iter_mut().find(is_same).filter(|_| !is_alone) {
             Some(contender) => contender.name = format!("{}, {objective}", contender.name),
             None => contenders.push(Contender::schedule(network, &plans, plan, objective, &backend)?),
         }
     }
 
     contenders.extend(rivals);
-    let cores = board.cores().map(|core| core.id).collect();
+    let cores = board.cores().map(|core| core.id).chain(left_out).collect();
     let turns = Rounds::new(network, &contenders, &frame, cores, options.turn).play(options.rounds, control)?;
     let reports = contenders.iter().zip(&turns).map(|(contender, turns)| report(contender, turns));
     Ok(NetworkContest { network: network.name().to_owned(), contenders: reports.collect() })
@@ -199,6 +209,7 @@ fn report(contender: &Contender, turns: &[Turn]) -> ContenderReport {
         |of: &dyn Fn(&Measurement) -> f64| turns.iter().map(|turn| of(&turn.measurement)).collect::<Vec<f64>>();
     let median = |of: &dyn Fn(&Measurement) -> f64| quantile(&values(of), 0.5);
     let throughput = values(&|measurement| measurement.frames_per_second);
+    let frames = values(&|measurement| measurement.median_frame_seconds);
     let own = contender.own.as_ref();
     ContenderReport {
         name: contender.name.clone(),
@@ -207,7 +218,7 @@ fn report(contender: &Contender, turns: &[Turn]) -> ContenderReport {
         schedule: own.map(|own| own.schedule.clone()),
         in_order: contender.in_order,
         is_one_at_a_time: own.is_some_and(|own| own.is_one_at_a_time),
-        predicted_period_seconds: own.map(|own| own.expected_period().seconds()),
+        predicted_period_seconds: own.and_then(|own| own.expected_period()).map(Nanoseconds::seconds),
         predicted_latency_seconds: own.map(|own| own.plan.latency.seconds()),
         measured_latency_seconds: own.map(|_| median(&|measurement| measurement.stage_seconds.unwrap_or(0.0))),
         frames_per_second: quantile(&throughput, 0.5),
@@ -215,7 +226,10 @@ fn report(contender: &Contender, turns: &[Turn]) -> ContenderReport {
         frames_per_second_p75: quantile(&throughput, 0.75),
         rounds: throughput,
         disturbed_rounds: turns.iter().filter(|turn| turn.is_disturbed()).count(),
-        median_frame_seconds: median(&|measurement| measurement.median_frame_seconds),
+        median_frame_seconds: quantile(&frames, 0.5),
+        frame_seconds_p25: quantile(&frames, 0.25),
+        frame_seconds_p75: quantile(&frames, 0.75),
+        frame_rounds: frames,
         worst_frame_seconds: median(&|measurement| measurement.worst_frame_seconds),
     }
 }
@@ -225,12 +239,22 @@ impl ContenderReport {
     /// median of the rounds' ratios with 95 % (by their ranks, whatever their distribution). With less than six rounds
     /// nothing is certain that much.
     pub fn is_within_noise_of(&self, other: &Self) -> bool {
-        let mut ratios: Vec<f64> = self.rounds.iter().zip(&other.rounds).map(|(ours, other)| ours / other).collect();
-        ratios.sort_unstable_by(f64::total_cmp);
-        let rank = median_rank(ratios.len());
-        let interval = rank.and_then(|rank| Some((ratios.get(rank)?, ratios.get(ratios.len() - 1 - rank)?)));
-        interval.is_none_or(|(least, most)| *least <= 1.0 && 1.0 <= *most)
+        are_alike(&self.rounds, &other.rounds)
     }
+
+    /// Whether a frame took as long with the two, as far as the rounds can tell in the same way.
+    pub fn frames_are_within_noise_of(&self, other: &Self) -> bool {
+        are_alike(&self.frame_rounds, &other.frame_rounds)
+    }
+}
+
+/// Whether two numbers of each round are the same as far as the rounds can tell.
+fn are_alike(ours: &[f64], others: &[f64]) -> bool {
+    let mut ratios: Vec<f64> = ours.iter().zip(others).map(|(ours, other)| ours / other).collect();
+    ratios.sort_unstable_by(f64::total_cmp);
+    let rank = median_rank(ratios.len());
+    let interval = rank.and_then(|rank| Some((ratios.get(rank)?, ratios.get(ratios.len() - 1 - rank)?)));
+    interval.is_none_or(|(least, most)| *least <= 1.0 && 1.0 <= *most)
 }
 
 /// From which of so many values, counted from 0, to which from the end their median lies with 95 %: the chance that it
@@ -262,7 +286,18 @@ pub fn with_slow_cores(machine: &Machine, slow_cores: &[SlowCore]) -> Result<Mac
 
 #[cfg(test)]
 mod tests {
-    use super::median_rank;
+    use super::{are_alike, median_rank};
+
+    #[test]
+    fn rounds_tell_numbers_apart_that_always_differ_in_the_same_way() {
+        let six = [5.0, 6.0, 7.0, 8.0, 9.0, 10.0];
+        let more = six.map(|value| value * 1.01);
+        assert!(!are_alike(&six, &more) && !are_alike(&more, &six));
+        let mut mixed = more;
+        mixed[2] = 6.9;
+        assert!(are_alike(&six, &mixed), "one of six was the other way round");
+        assert!(are_alike(&six[..5], &more[..5]), "five are too few to tell");
+    }
 
     /// Published tables of the sign test's intervals.
     #[test]

@@ -44,8 +44,9 @@ pub(crate) enum Refined {
 }
 
 /// Searches, tries out what the search would choose, learns from it and searches again, for one objective after the
-/// other, until nothing promises to be better than what was tried, or ten were. What was measured is added to the profile. The first
-/// trial ends the search if it contradicts an old profile.
+/// other, until nothing promises to be better than what was tried, or ten were. The best plan that leaves the network
+/// whole is among these where it may be better. What was measured is added to the profile. The first trial ends the
+/// search if it contradicts an old profile.
 pub(crate) fn refine(
     network: &Network,
     board: &Board,

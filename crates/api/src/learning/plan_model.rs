@@ -1,6 +1,7 @@
 //! The search's model of a network's plans on this computer, which every trial corrects.
 
 use millstream_board::Board;
+use millstream_cost::Nanoseconds;
 use millstream_pipeline::{Objective, Plan, choose, pareto_front, score, whole_network_plans};
 use millstream_predict::samples::SegmentSample;
 use millstream_predict::{Profile, fit};
@@ -15,7 +16,8 @@ use crate::network::Network;
 use crate::plans::Plans;
 use crate::plans::search::SearchInputs;
 
-/// What a plan of fewer parts may be predicted above what was tried, and still turn out to be better.
+/// How many times as long as predicted a plan may take of what was tried, and still be worth a trial: predictions of what
+/// has fewer parts, stages or processors in them, may be wrong by less than those of what has more.
 const WORTH_A_TRIAL: f64 = 1.1;
 
 /// A plan as something to try: the same as another if its stages and processors are, whatever their times.
@@ -76,17 +78,28 @@ impl PlanModel<'_> {
         self.is_worth_a_trial(rival, known).then(|| rival.clone())
     }
 
-    /// The network as a whole on one processor or on every core, if that may be better than what was tried. Where some
-    /// part was measured as too quick, one pipeline after the other promises more than these, and none keeps it.
+    /// The best plan that leaves the network whole, on one processor or on many, if that may be better than what was
+    /// tried. Where some part was measured as too quick, one pipeline after the other promises more than these, and none
+    /// keeps it.
     fn untried_whole(&self) -> Option<Plan> {
-        let tried = self.plans.allowed(&self.plans.lessons.tried);
-        let known = choose(&tried, self.objective).and_then(|index| tried.get(index))?;
+        if self.plans.lessons.tried.is_empty() {
+            return None;
+        }
         let wholes = whole_network_plans(&self.plans.problem);
-        self.plans.allowed(&wholes).into_iter().find(|whole| self.is_worth_a_trial(whole, known)).cloned()
+        let wholes = self.plans.allowed(&wholes);
+        let whole = choose(&wholes, self.objective).and_then(|index| wholes.get(index).copied())?;
+        let tried = self.plans.allowed(&self.plans.lessons.tried);
+        let known = choose(&tried, self.objective).and_then(|index| tried.get(index));
+        // Nothing that was tried may have kept to the constraints.
+        let is_worth = known.map_or(!self.is_tried(whole), |known| self.is_worth_a_trial(whole, known));
+        is_worth.then(|| whole.clone())
     }
 
+    /// Whether a plan was not tried, and would be chosen over one that was if it took a little less than predicted.
     fn is_worth_a_trial(&self, rival: &Plan, known: &Plan) -> bool {
-        self.distance(rival).0 < WORTH_A_TRIAL * self.distance(known).0 && !self.is_tried(rival)
+        let less = |time: Nanoseconds| Nanoseconds::from_seconds(time.seconds() / WORTH_A_TRIAL);
+        let hoped = Plan { period: less(rival.period), latency: less(rival.latency), ..rival.clone() };
+        choose(&[known, &hoped], self.objective) == Some(1) && !self.is_tried(rival)
     }
 
     /// What a trial says against the profile. The first one only: later ones are planned with what the first showed.
@@ -120,14 +133,17 @@ impl TimeModel for PlanModel<'_> {
         if self.failure.is_some() || self.contradiction.is_some() {
             return Err(TuneError::Model("the last trial ended the search".into()));
         }
+        if let Some(whole) = self.untried_whole() {
+            return Ok(Proposal::InAnyCase(self.candidate(&whole)));
+        }
         // What counts as near the best throughput depends on what the best really is, so the shortest period is tried
         // in any case.
         let allowed = self.plans.allowed(&self.plans.front);
-        let shortest = allowed.last().filter(|plan| self.objective == Objective::Throughput && !self.is_tried(plan));
-        if let Some(plan) = shortest {
+        let shortest = allowed.iter().min_by_key(|plan| plan.period).copied();
+        if let Some(plan) = shortest.filter(|plan| self.objective == Objective::Throughput && !self.is_tried(plan)) {
             return Ok(Proposal::InAnyCase(self.candidate(plan)));
         }
-        if let Some(rival) = self.untried_without_teams().or_else(|| self.untried_whole()) {
+        if let Some(rival) = self.untried_without_teams() {
             return Ok(Proposal::InAnyCase(self.candidate(&rival)));
         }
         // Where nothing keeps to the constraints any more, there is nothing to try either: what was tried is proposed
@@ -175,7 +191,6 @@ fn replace_samples(profile: &mut Profile, network: &Network, samples: &[SegmentS
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-    use millstream_cost::Nanoseconds;
     use millstream_onnx::ReadOptions;
     use millstream_test_support::{board, uniform_table};
 
@@ -233,21 +248,28 @@ mod tests {
         let network = Network::open("zoo:tiny-darknet", ReadOptions::default()).unwrap();
         let (board, mut plans) = plans(&network);
         let wholes = whole_network_plans(&plans.problem);
-        let [alone, instances] = wholes.as_slice() else { unreachable!("one processor, and two cores") };
+        let with = |configuration: &str| wholes.iter().find(|plan| plan.configuration() == configuration).unwrap();
+        let (alone, instances) = (with("B1"), with("(B1|B1)"));
+        assert_eq!(wholes.len(), 3, "one core, two, and an instance on each");
         let pipeline = plans.problem.clone().without_replicas();
         let pipeline = pareto_front(&pipeline).unwrap().into_iter().find(|plan| plan.stages.len() == 2).unwrap();
-        for (objective, whole, part, is_tried) in [
-            (Objective::Latency, alone, 0.95, true),
-            (Objective::Latency, alone, 0.8, false),
-            (Objective::Throughput, instances, 0.95, true),
-            (Objective::Throughput, instances, 0.8, false),
+
+        for (objective, whole, period, latency, is_tried) in [
+            (Objective::Latency, alone, 1.0, 0.95, true),
+            (Objective::Latency, alone, 1.0, 0.8, false),
+            (Objective::Throughput, instances, 0.95, 1.0, true),
+            (Objective::Throughput, instances, 0.8, 1.0, false),
+            // No latency makes up for so much throughput.
+            (Objective::Throughput, instances, 1.1, 0.1, true),
         ] {
-            let times = |time: Nanoseconds| Nanoseconds::from_seconds(part * time.seconds());
-            let seen = Plan { period: times(whole.period), latency: times(whole.latency), ..pipeline.clone() };
-            plans.lessons.tried = vec![seen.clone()];
+            let part = |part: f64, time: Nanoseconds| Nanoseconds::from_seconds(part * time.seconds());
+            let (period, latency) = (part(period, whole.period), part(latency, whole.latency));
+            let seen = Plan { period, latency, ..pipeline.clone() };
             // What another division of the stages promises.
-            let promise = Plan { period: Nanoseconds(1), latency: Nanoseconds(1), ..plans.front[0].clone() };
-            plans.front = vec![promise, seen];
+            let mut promise = Plan { period: Nanoseconds(1), latency: Nanoseconds(1), ..pipeline.clone() };
+            promise.stages.reverse();
+            plans.front = Plan::undominated(vec![promise.clone(), seen.clone()]);
+            plans.lessons.tried = vec![seen];
 
             let mut profile = Profile::new(&board, crate::provenance());
             let mut model = PlanModel {
@@ -261,13 +283,11 @@ mod tests {
                 contradiction: None,
                 failure: None,
             };
-            let next = model.best().unwrap();
-            let Proposal::InAnyCase(next) = next else {
-                assert!(!is_tried);
-                plans = model.plans;
-                continue;
-            };
-            assert!(is_tried && next.plan.is_same_pipeline(whole), "{}", next.plan.configuration());
+            let proposed = model.untried_whole();
+            assert_eq!(proposed.is_some_and(|plan| plan.is_same_pipeline(whole)), is_tried, "{objective} {period}");
+            let (Proposal::Gain(next, _) | Proposal::InAnyCase(next)) = model.best().unwrap();
+            let expected = if is_tried { whole } else { &promise };
+            assert!(next.plan.is_same_pipeline(expected), "{objective}: {}", next.plan.configuration());
             plans = model.plans;
         }
     }

@@ -17,7 +17,7 @@ use crate::error::Error;
 use crate::machine::Machine;
 use crate::network::Network;
 use crate::provenance;
-use profiling::{add_network, cached, known_or_measured};
+use profiling::{add_network, cached, known_or_measured, report_disturbance};
 use sweeping::add_sweep;
 
 pub use costs::{CostSource, read_profile};
@@ -64,6 +64,7 @@ impl Machine {
             if !add_network(profile, network, self.board(), &backends, budget, control)? {
                 return Ok(false);
             }
+            report_disturbance(profile, network, self.board(), control);
             self.cache.store(profile, network, self.board());
         }
         Ok(!has_sweep || add_sweep(profile, self.board(), budget, control)?)

@@ -38,9 +38,15 @@ pub(crate) fn cached(machine: &Machine, network: &Network, is_fresh: bool, contr
         control.emit(&Event::MeasuredAnew { created, reason: &reason });
         return None;
     }
-    control.emit(&Event::CachedProfile { created });
+    control.emit(&Event::CachedProfile { created, age: age(created), other_cores: others_during(profiled) });
     report_left_out(profiled, control);
     Some(known)
+}
+
+/// How long ago something was made; `None` if nobody can tell, as where clocks were set back.
+fn age(created: &str) -> Option<Duration> {
+    let created: jiff::Timestamp = created.parse().ok()?;
+    Duration::try_from(jiff::Timestamp::now().duration_since(created)).ok()
 }
 
 /// The profile of a network that is `known`, or else a new one, and what runs its operators.
@@ -108,7 +114,7 @@ fn entry<'a>(profile: &'a mut Profile, network: &Network) -> &'a mut NetworkProf
 }
 
 /// Says how much others disturbed what was measured of a network.
-fn report_disturbance(profile: &Profile, network: &Network, board: &Board, control: &Control) {
+pub(crate) fn report_disturbance(profile: &Profile, network: &Network, board: &Board, control: &Control) {
     let others = profile.network(network.digest()).map_or(0.0, others_during);
     if others > DISTURBED {
         let activity = format!("measuring {} on {}", network.name(), board.name());

@@ -1,5 +1,6 @@
 //! What sequential inference gives for some frames, to compare with.
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -25,16 +26,20 @@ pub(crate) struct Reference {
     processor: Processor,
     /// A core with each engine that has another precision than what made `expected`.
     other_precisions: Vec<Processor>,
-    /// How much rounding alone changes the results; found out when somebody has to know.
+    /// How long a frame may take.
+    limit: Option<Duration>,
+    /// How much rounding and other precisions change the results; found out when somebody has to know.
     rounding: OnceLock<f64>,
 }
 
 impl Reference {
-    /// Runs the network as a whole on its frames, each for as long as `limit` at most.
+    /// Runs the network as a whole on its frames, each for as long as `limit` at most. `engines` are those whose results
+    /// will be checked.
     pub(crate) fn new(
         network: &Network,
         backend: Arc<dyn Backend>,
         board: &Board,
+        engines: impl IntoIterator<Item = EngineName>,
         limit: Option<Duration>,
     ) -> Result<Self, Error> {
         let graph = network.graph();
@@ -47,9 +52,17 @@ impl Reference {
         }
         let outputs = graph.outputs().iter().map(|&id| graph.value(id).name.clone()).collect();
         let processor = first_core(board, &*backend, graph)?;
-        let other_precisions = with_other_precisions(board, processor.engine);
-        let model = Arc::clone(network.model());
-        Ok(Self { frames, expected, outputs, model, backend, processor, other_precisions, rounding: OnceLock::new() })
+        Ok(Self {
+            frames,
+            expected,
+            outputs,
+            model: Arc::clone(network.model()),
+            backend,
+            other_precisions: with_other_precisions(board, engines, processor.engine),
+            processor,
+            limit,
+            rounding: OnceLock::new(),
+        })
     }
 
     /// How many different frames there are.
@@ -83,7 +96,7 @@ impl Reference {
 
     /// Compares what came of a frame with sequential inference, and returns the largest difference, relative to the
     /// largest element. A network that enlarges what is rounded may differ by more than others do: by what rounding
-    /// alone does to it, and the precisions of the engines that somebody asked for.
+    /// alone does to it, or another precision of the engines that compute it.
     pub(crate) fn check(&self, number: u64, results: &[Tensor]) -> Result<f64, Error> {
         let expected = &self.expected[self.place(number)];
         if results.len() != expected.len() {
@@ -115,7 +128,7 @@ impl Reference {
     }
 
     /// How much results differ if every operator is computed and rounded by itself, or the network with another of the
-    /// board's precisions.
+    /// precisions. One with which the whole network can't be computed excuses nothing.
     fn rounding(&self) -> Result<f64, Error> {
         if let Some(rounding) = self.rounding.get() {
             return Ok(*rounding);
@@ -124,11 +137,17 @@ impl Reference {
         let mut rounding = self.differs_on(&*unoptimised, &self.processor)?;
         for processor in &self.other_precisions {
             let supports = |&id: &OperatorId| self.backend.supports(id, processor);
-            if self.model.graph().order().iter().all(supports) {
-                rounding = rounding.max(self.differs_on(&*self.backend, processor)?);
+            if !self.model.graph().order().iter().all(supports) {
+                continue;
+            }
+            match self.differs_on(&*self.backend, processor) {
+                Ok(differs) => rounding = rounding.max(differs),
+                Err(error) => {
+                    tracing::warn!(%processor, %error, "what this precision does to the network is not known")
+                }
             }
         }
-        tracing::info!(rounding, "the network enlarges what is rounded");
+        tracing::info!(rounding, "results may differ by a few times what rounding and other precisions change");
         Ok(*self.rounding.get_or_init(|| rounding))
     }
 
@@ -137,16 +156,22 @@ impl Reference {
         let mut whole = WholeNetwork::prepare(self.model.graph(), backend, processor)?;
         let mut largest: f64 = 0.0;
         for (frame, expected) in self.frames.iter().zip(&self.expected) {
-            largest = largest.max(largest_difference(&whole.run(&frame.tensors)?, expected)?);
+            let results = run_within(&mut whole, &frame.tensors, self.limit)?;
+            largest = largest.max(largest_difference(&results, expected)?);
         }
         Ok(largest)
     }
 }
 
-/// A core with each of a board's engines that has another precision than the given one.
-fn with_other_precisions(board: &Board, engine: EngineName) -> Vec<Processor> {
-    let is_other = |other: &EngineName| other.reduced_precision() != engine.reduced_precision();
-    board.engines_in_use().filter(is_other).filter_map(|other| first_core_with(board, other)).collect()
+/// A core with each of some engines that has another precision than the one of the reference.
+fn with_other_precisions(
+    board: &Board,
+    engines: impl IntoIterator<Item = EngineName>,
+    reference: EngineName,
+) -> Vec<Processor> {
+    let engines: BTreeSet<EngineName> = engines.into_iter().collect();
+    let is_other = |other: &EngineName| other.reduced_precision() != reference.reduced_precision();
+    engines.into_iter().filter(is_other).filter_map(|other| first_core_with(board, other)).collect()
 }
 
 /// How many elements differ, and the worst of them.
@@ -174,8 +199,12 @@ mod tests {
     use super::*;
     use crate::machine::Machine;
 
-    /// Computes a network of one rectifier, a hundredth too large with less precision.
-    struct Rectifying;
+    /// Computes a network of one rectifier, with less precision so many times too large as it says.
+    struct Rectifying {
+        reduced: f32,
+        /// Whether it is refused with less precision.
+        is_refused: bool,
+    }
 
     struct Rectified(f32);
 
@@ -184,12 +213,12 @@ mod tests {
             "rectifying"
         }
 
-        fn supports(&self, _: OperatorId, _: &Processor) -> bool {
-            true
+        fn supports(&self, _: OperatorId, processor: &Processor) -> bool {
+            processor.engine.reduced_precision().is_none() || !self.is_refused
         }
 
         fn prepare(&self, _: &Segment, processor: &Processor) -> Result<Box<dyn PreparedSegment>, BackendError> {
-            Ok(Box::new(Rectified(processor.engine.reduced_precision().map_or(1.0, |_| 1.01))))
+            Ok(Box::new(Rectified(processor.engine.reduced_precision().map_or(1.0, |_| self.reduced))))
         }
     }
 
@@ -200,8 +229,9 @@ mod tests {
         }
     }
 
-    /// Whether results pass that are so many times what they should be, on cores with some engines.
-    fn passes(engines: &str, times: f32) -> bool {
+    /// Whether results pass that are so many times what they should be, on cores with some engines, of which those that
+    /// are checked may be fewer.
+    fn passes(engines: &str, checked: &str, backend: Rectifying, times: f32) -> bool {
         let mut builder = ModelBuilder::new("one");
         let input = builder.input("x", [64]);
         let made = builder.node("Relu", &[&input]);
@@ -209,7 +239,8 @@ mod tests {
         let network = Network::of_model(Arc::new(builder.build().unwrap()), "one", ReadOptions::default());
 
         let machine = Machine::detect().unwrap().with_engines(engines.parse::<EngineSet>().unwrap());
-        let reference = Reference::new(&network, Arc::new(Rectifying), machine.board(), None).unwrap();
+        let checked = checked.parse::<EngineSet>().unwrap();
+        let reference = Reference::new(&network, Arc::new(backend), machine.board(), checked.iter(), None).unwrap();
         let expected = reference.expected[0][0].as_f32().unwrap();
         assert!(expected.iter().any(|value| *value > 0.0), "something to be wrong about");
         let result = Tensor::from_f32([64], expected.iter().map(|value| value * times).collect());
@@ -217,12 +248,25 @@ mod tests {
     }
 
     #[test]
-    fn results_may_differ_by_what_the_precision_of_an_engine_on_the_board_does() {
+    fn results_may_differ_by_what_the_precision_of_an_engine_does() {
+        let rectifying = || Rectifying { reduced: 1.01, is_refused: false };
+        let passes_with = |engines, checked, times| passes(engines, checked, rectifying(), times);
         for engines in ["onnxruntime", "onnxruntime,openvino"] {
-            assert!(passes(engines, 1.0) && !passes(engines, 1.01), "{engines}: all have the same precision");
+            let [same, other] = [1.0, 1.01].map(|times| passes_with(engines, engines, times));
+            assert!(same && !other, "{engines}: all have the same precision");
         }
         for engines in ["onnxruntime,openvinobf16", "openvinof16,openvino", "openvinobf16"] {
-            assert!(passes(engines, 1.01) && !passes(engines, 1.1), "{engines}");
+            let [near, far] = [1.01, 1.1].map(|times| passes_with(engines, engines, times));
+            assert!(near && !far, "{engines}");
         }
+        assert!(
+            !passes_with("onnxruntime,openvinobf16", "onnxruntime", 1.01),
+            "nothing of the schedule is rounded more"
+        );
+        let refused = Rectifying { reduced: 1.01, is_refused: true };
+        assert!(
+            !passes("onnxruntime,openvinobf16", "onnxruntime,openvinobf16", refused, 1.01),
+            "nobody knows by how much"
+        );
     }
 }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use millstream_backend::{Backend, Observed};
-use millstream_board::Board;
+use millstream_board::{Board, EngineName};
 use millstream_cost::CostTable;
 use millstream_frames::Golden;
 use millstream_machine::PowerSensors;
@@ -90,7 +90,12 @@ impl<'a> Runner<'a> {
         // The first core may be much slower than the stages' processors.
         let stages = u32::try_from(schedule.stages.len()).unwrap_or(u32::MAX);
         let limit = options.frame_timeout.map(|limit| limit.saturating_mul(stages).saturating_mul(CORE_SLOWER));
-        let reference = Arc::new(Reference::new(network, backends.backend(), board, limit)?);
+        let engines: Vec<EngineName> = if options.is_adaptive {
+            board.engines_in_use().collect()
+        } else {
+            schedule.processors().map(|processor| processor.engine).collect()
+        };
+        let reference = Arc::new(Reference::new(network, backends.backend(), board, engines, limit)?);
         let golden = golden(options, network, &*backend, board)?;
 
         let begin = Instant::now();

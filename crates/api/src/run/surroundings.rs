@@ -40,7 +40,7 @@ pub(super) struct Disturbance {
 
 impl Surroundings {
     pub(super) fn watch(board: &Board) -> Self {
-        let quota = CpuQuota::detect().and_then(|quota| {
+        let quota = CpuQuota::detect().ok().flatten().and_then(|quota| {
             let throttled = quota.throttled()?;
             Some((quota, throttled))
         });

@@ -24,7 +24,8 @@ impl CheckedFrames {
     pub fn new(network: &Network, machine: &Machine) -> Result<Self, Error> {
         machine.check_usable()?;
         let (backends, _) = open_to_run(machine, network)?;
-        let reference = Reference::new(network, backends.backend(), machine.board(), None)?;
+        let board = machine.board();
+        let reference = Reference::new(network, backends.backend(), board, board.engines_in_use(), None)?;
         let graph = network.graph();
         Ok(Self { reference, inputs: graph.inputs().to_vec(), outputs: graph.outputs().to_vec() })
     }

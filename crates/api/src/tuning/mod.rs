@@ -20,10 +20,11 @@ use millstream_tune::{
 };
 
 use crate::contest::SlowCore;
-use crate::control::Control;
+use crate::control::{Control, Event};
 use crate::error::Error;
 use crate::machine::Machine;
 use crate::measuring::CostSource;
+use crate::measuring::disturbance::DISTURBED;
 use crate::measuring::opening::measured_costs;
 use crate::network::Network;
 use crate::run::reference::Reference;
@@ -161,9 +162,15 @@ pub fn tune(
         (TuneOn::ThisMachine, None) => return Err(Error::Defect("nothing was opened to run on".to_owned())),
         (TuneOn::ThisMachine, Some(backends)) => {
             let engine = engine::new(network, &start, &backends.backend(), EngineOptions::default())?;
-            let reference = Reference::new(network, backends.backend(), board, None)?;
+            let reference = Reference::new(network, backends.backend(), board, board.engines_in_use(), None)?;
             streaming::while_frames_flow(&engine, &reference, control, |is_over| {
-                search.run(&mut LiveOracle { engine: &engine, policy: POLICY, is_over })
+                let mut oracle = LiveOracle { engine: &engine, board, policy: POLICY, is_over, others: 0.0 };
+                let trials = search.run(&mut oracle)?;
+                if oracle.others > DISTURBED {
+                    let activity = format!("trying out schedules of {}", network.name());
+                    control.emit(&Event::Disturbed { activity: &activity, cores: oracle.others });
+                }
+                Ok(trials)
             })?
         }
     };

@@ -22,7 +22,7 @@ pub(crate) fn run(command: &BoardCommand) -> Result<()> {
         "\nA label with a number, such as B2, is a processor: that many cores of a cluster. Capacity is the speed of one core; the fastest kind has 1024.",
     );
     if command.board.board.is_none()
-        && let Some(quota) = CpuQuota::detect()
+        && let Ok(Some(quota)) = CpuQuota::detect()
     {
         let (cores, used) = (quota.cores, board.cores().count());
         output::line(format!(

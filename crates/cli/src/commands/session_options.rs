@@ -9,12 +9,16 @@ use millstream_report::{Align, Table, milliseconds};
 use serde::Serialize;
 
 use crate::arguments::{DEFAULT_MODEL, SessionOptionsCommand};
+use crate::commands::compare::describe;
 use crate::control::control;
 use crate::output;
 
 #[derive(Serialize)]
 struct Report<'a> {
     network: &'a str,
+    /// Cores that were made slower, and how.
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    slow_cores: &'a [String],
     /// Of the fastest session: what is to be pasted.
     options: &'a SessionOptions,
     sessions: &'a [MeasuredSession],
@@ -27,6 +31,7 @@ pub(crate) fn run(command: &SessionOptionsCommand) -> Result<()> {
     let network = Network::open(source, options)?.with_inputs(&command.inputs.inputs())?;
 
     let slowed = SlowedCores::start(&command.slow_cores)?;
+    let slow_cores: Vec<String> = command.slow_cores.iter().zip(slowed.methods()).map(describe).collect();
     let turns = TurnOptions::new(command.rounds as usize).with_turn(command.turn.0);
     let measured = session_options(&machine, &network, &turns, &control())?;
     drop(slowed);
@@ -34,15 +39,16 @@ pub(crate) fn run(command: &SessionOptionsCommand) -> Result<()> {
     let best = measured.sessions.first().ok_or_else(|| anyhow!("there is no way to set up a session"))?;
     if command.json {
         let SessionContest { network, sessions } = &measured;
-        return output::json(&Report { network, options: &best.options, sessions });
+        return output::json(&Report { network, slow_cores: &slow_cores, options: &best.options, sessions });
     }
-    print(&measured, best);
+    print(&measured, best, &slow_cores);
     Ok(())
 }
 
-fn print(measured: &SessionContest, best: &MeasuredSession) {
+fn print(measured: &SessionContest, best: &MeasuredSession, slow_cores: &[String]) {
+    let conditions = if slow_cores.is_empty() { String::new() } else { format!(", {}", slow_cores.join(", ")) };
     output::line(format!(
-        "One session of {}, frame after frame: medians over the rounds, fastest first\n",
+        "One session of {}, frame after frame{conditions}: medians over the rounds, fastest first\n",
         measured.network
     ));
 
@@ -59,7 +65,7 @@ fn print(measured: &SessionContest, best: &MeasuredSession) {
             if session.options.intra_op_num_threads > 1 { session.waiting.to_string() } else { "-".to_owned() };
         table.row([
             session.options.intra_op_num_threads.to_string(),
-            if session.is_default { "anywhere (default)".to_owned() } else { session.threads.clone() },
+            place(session),
             waiting,
             milliseconds(session.frame_seconds),
             format!("{} - {}", milliseconds(session.frame_seconds_p25), milliseconds(session.frame_seconds_p75)),
@@ -68,9 +74,18 @@ fn print(measured: &SessionContest, best: &MeasuredSession) {
     }
 
     output::table(&table);
-    let disturbed = measured.sessions.iter().filter(|session| session.disturbed_rounds > 0).count();
-    if disturbed > 0 {
-        output::line(format!("Other programs disturbed {disturbed} of these, also when their rounds were repeated"));
+    let is_disturbed = |session: &&MeasuredSession| session.disturbed_rounds > 0;
+    let disturbed = measured.sessions.iter().filter(is_disturbed);
+    let disturbed: Vec<String> =
+        disturbed.map(|session| format!("{} {}", session.options.intra_op_num_threads, place(session))).collect();
+    if !disturbed.is_empty() {
+        let list = disturbed.join("; ");
+        output::prose(format!("Other programs disturbed these, also when their rounds were repeated: {list}"));
     }
     output::line(format!("\nIn Python:\n\n{}", best.options.python()));
+}
+
+/// Where a session's threads run.
+fn place(session: &MeasuredSession) -> String {
+    if session.is_default { "anywhere (default)".to_owned() } else { session.threads.clone() }
 }

@@ -83,7 +83,8 @@ pub(crate) fn run(command: &CompareCommand) -> Result<()> {
     Ok(())
 }
 
-fn describe((slow, method): (&SlowCore, &Slowing)) -> String {
+/// How a core was made slower.
+pub(crate) fn describe((slow, method): (&SlowCore, &Slowing)) -> String {
     format!("core {} {} times slower by {method}", slow.core, slow.factor)
 }
 

@@ -4,7 +4,7 @@
 use millstream::{ContenderReport, EngineName, NetworkContest};
 use millstream_report::{Align, Fact, Part, ReportChapter, ReportSection, Table, beside, milliseconds, rate_beside};
 
-use super::tables::over;
+use super::tables::{over, quicker_than};
 use crate::output;
 
 /// Tables by frames each second and by the time of a frame, each with what its networks come to together.
@@ -139,11 +139,7 @@ impl<'a> Latency<'a> {
     }
 
     fn ratio(&self) -> f64 {
-        self.ratio_to(self.best)
-    }
-
-    fn ratio_to(&self, other: &ContenderReport) -> f64 {
-        other.median_frame_seconds / self.ours.median_frame_seconds
+        self.best.median_frame_seconds / self.ours.median_frame_seconds
     }
 }
 
@@ -193,8 +189,8 @@ fn latency_table(rows: &[Latency<'_>]) -> Table {
             row.network.to_owned(),
             milliseconds(row.ours.median_frame_seconds),
             row.best.name.clone(),
-            format!("{:.2}x", row.ratio()),
-            format!("{:.2}x", row.ratio_to(row.best_of_onnx_runtime)),
+            quicker_than(row.ours, row.best),
+            quicker_than(row.ours, row.best_of_onnx_runtime),
         ]);
     }
     table
@@ -258,6 +254,9 @@ pub(super) mod tests {
             rounds: vec![frames_per_second],
             disturbed_rounds: 0,
             median_frame_seconds: frame_seconds,
+            frame_seconds_p25: frame_seconds,
+            frame_seconds_p75: frame_seconds,
+            frame_rounds: vec![frame_seconds],
             worst_frame_seconds: frame_seconds,
         }
     }
@@ -287,7 +286,8 @@ pub(super) mod tests {
         let latency = Latency::of(&contest).unwrap();
         assert_eq!(latency.ours.median_frame_seconds, 0.020);
         assert_eq!(latency.best.name, "OpenVINO, LATENCY");
-        assert_eq!((latency.ratio(), latency.ratio_to(latency.best_of_onnx_runtime)), (0.022 / 0.020, 1.5));
+        assert_eq!(latency.ratio(), 0.022 / 0.020);
+        assert_eq!(quicker_than(latency.ours, latency.best_of_onnx_runtime), "1.50x =");
     }
 
     #[test]

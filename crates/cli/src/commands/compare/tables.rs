@@ -23,19 +23,25 @@ pub(super) fn rates(report: &NetworkContest) -> Table {
     table
 }
 
-/// What everybody runs on, and how long a frame takes there.
+/// What everybody runs on, and how long a frame takes there, beside our schedule for latency, the last of ours.
 pub(super) fn times(report: &NetworkContest) -> Table {
     let mut table = Table::new([
         ("contender", Align::Left),
         ("processors", Align::Left),
         ("frame ms", Align::Right),
+        ("p25 - p75", Align::Right),
+        ("ours is", Align::Right),
         ("worst ms", Align::Right),
     ]);
+    let ours = report.contenders.iter().rev().find(|contender| contender.rival.is_none());
     for contender in &report.contenders {
+        let (p25, p75) = (contender.frame_seconds_p25, contender.frame_seconds_p75);
         table.row([
             contender.name.clone(),
             contender.configuration.clone(),
             milliseconds(contender.median_frame_seconds),
+            format!("{} - {}", milliseconds(p25), milliseconds(p75)),
+            ours.map_or(String::new(), |ours| quicker_than(ours, contender)),
             milliseconds(contender.worst_frame_seconds),
         ]);
     }
@@ -104,6 +110,13 @@ fn disturbed(contenders: &[ContenderReport]) -> Option<String> {
 pub(super) fn over(ours: &ContenderReport, other: &ContenderReport) -> String {
     let ratio = ours.frames_per_second / other.frames_per_second;
     let is_noise = !std::ptr::eq(ours, other) && ours.is_within_noise_of(other);
+    format!("{ratio:.2}x{}", if is_noise { " =" } else { "" })
+}
+
+/// How many times as long a frame takes there as with ours, and whether that is more than noise.
+pub(super) fn quicker_than(ours: &ContenderReport, other: &ContenderReport) -> String {
+    let ratio = other.median_frame_seconds / ours.median_frame_seconds;
+    let is_noise = !std::ptr::eq(ours, other) && ours.frames_are_within_noise_of(other);
     format!("{ratio:.2}x{}", if is_noise { " =" } else { "" })
 }
 
