@@ -9,7 +9,7 @@ mod turns;
 
 use std::time::Duration;
 
-use millstream_board::{Board, CoreId, EngineName};
+use millstream_board::{Board, CoreId, EngineName, ReducedPrecision};
 use millstream_cost::Nanoseconds;
 use millstream_pipeline::Objective;
 use millstream_schedule::Schedule;
@@ -147,7 +147,8 @@ pub fn compare(
     let frame = network.first_frame(&*backend, board)?.to_vec();
 
     let mut rivals = Vec::new();
-    let others = board.engines_in_use().filter(|engine| !EngineName::BUILT_IN.contains(engine));
+    let is_other = |engine: &EngineName| !EngineName::BUILT_IN.contains(engine) && *engine != OPENVINO_BY_ITSELF;
+    let others = board.engines_in_use().filter(is_other);
     for engine in EngineName::BUILT_IN.into_iter().chain(others) {
         match rivals_with(engine, network, board) {
             Ok(built) => rivals.extend(built),
@@ -188,13 +189,17 @@ pub fn compare(
     Ok(NetworkContest { network: network.name().to_owned(), contenders: reports.collect() })
 }
 
+/// OpenVINO computes quantised networks with integers unless it is told not to.
+const OPENVINO_BY_ITSELF: EngineName = EngineName::OpenVinoWith(ReducedPrecision::Int8);
+
 /// What the users of an engine would pick.
 fn rivals_with(engine: EngineName, network: &Network, board: &Board) -> Result<Vec<Contender>, Error> {
     let mut rivals = Vec::new();
     for plain in backends::plainly(engine, network.model())? {
         rivals.push(Contender::plain(network, board, engine, &plain)?);
     }
-    let backend = &backends::pinned(board, engine, network.model())?;
+    let by_itself = if engine == EngineName::OpenVino { OPENVINO_BY_ITSELF } else { engine };
+    let backend = &backends::pinned(board, by_itself, network.model())?;
     let pinned = PinnedEngine { name: engine, backend };
     // Of one cluster, it would be much the same as the engine as it comes.
     if board.clusters().len() > 1 || engine == EngineName::OnnxRuntime {

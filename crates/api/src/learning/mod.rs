@@ -2,6 +2,7 @@
 
 pub(crate) mod measured;
 mod plan_model;
+mod rivals;
 pub(crate) mod trial;
 
 use std::sync::Arc;

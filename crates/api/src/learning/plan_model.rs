@@ -1,8 +1,7 @@
 //! The search's model of a network's plans on this computer, which every trial corrects.
 
 use millstream_board::Board;
-use millstream_cost::Nanoseconds;
-use millstream_pipeline::{Objective, Plan, choose, pareto_front, score, whole_network_plans};
+use millstream_pipeline::{Objective, Plan, choose, score};
 use millstream_predict::samples::SegmentSample;
 use millstream_predict::{Profile, fit};
 use millstream_schedule::Schedule;
@@ -15,10 +14,6 @@ use crate::measuring::disturbance::contradiction;
 use crate::network::Network;
 use crate::plans::Plans;
 use crate::plans::search::SearchInputs;
-
-/// How many times as long as predicted a plan may take of what was tried, and still be worth a trial: predictions of what
-/// has fewer parts, stages or processors in them, may be wrong by less than those of what has more.
-const WORTH_A_TRIAL: f64 = 1.1;
 
 /// A plan as something to try: the same as another if its stages and processors are, whatever their times.
 #[derive(Debug, Clone)]
@@ -51,7 +46,7 @@ pub(super) struct PlanModel<'a> {
 }
 
 impl PlanModel<'_> {
-    fn candidate(&self, plan: &Plan) -> Candidate {
+    pub(super) fn candidate(&self, plan: &Plan) -> Candidate {
         Candidate { plan: plan.clone(), schedule: self.plans.schedule(plan) }
     }
 
@@ -60,46 +55,8 @@ impl PlanModel<'_> {
         Score(score(self.objective, plan).exp())
     }
 
-    fn is_tried(&self, plan: &Plan) -> bool {
+    pub(super) fn is_tried(&self, plan: &Plan) -> bool {
         self.plans.lessons.tried.iter().any(|tried| tried.is_same_pipeline(plan))
-    }
-
-    /// The best plan without teams, if a plan with teams is the best of what was tried and may be so by errors of
-    /// predictions alone: teams are predicted from more parts than single processors.
-    fn untried_without_teams(&self) -> Option<Plan> {
-        let tried = self.plans.allowed(&self.plans.lessons.tried);
-        let known = choose(&tried, self.objective).and_then(|index| tried.get(index))?;
-        if !known.has_teams() {
-            return None;
-        }
-        let without_teams = pareto_front(&self.plans.problem.clone().without_teams()).ok()?;
-        let rivals = self.plans.allowed(&without_teams);
-        let rival = choose(&rivals, self.objective).and_then(|index| rivals.get(index).copied())?;
-        self.is_worth_a_trial(rival, known).then(|| rival.clone())
-    }
-
-    /// The best plan that leaves the network whole, on one processor or on many, if that may be better than what was
-    /// tried. Where some part was measured as too quick, one pipeline after the other promises more than these, and none
-    /// keeps it.
-    fn untried_whole(&self) -> Option<Plan> {
-        if self.plans.lessons.tried.is_empty() {
-            return None;
-        }
-        let wholes = whole_network_plans(&self.plans.problem);
-        let wholes = self.plans.allowed(&wholes);
-        let whole = choose(&wholes, self.objective).and_then(|index| wholes.get(index).copied())?;
-        let tried = self.plans.allowed(&self.plans.lessons.tried);
-        let known = choose(&tried, self.objective).and_then(|index| tried.get(index));
-        // Nothing that was tried may have kept to the constraints.
-        let is_worth = known.map_or(!self.is_tried(whole), |known| self.is_worth_a_trial(whole, known));
-        is_worth.then(|| whole.clone())
-    }
-
-    /// Whether a plan was not tried, and would be chosen over one that was if it took a little less than predicted.
-    fn is_worth_a_trial(&self, rival: &Plan, known: &Plan) -> bool {
-        let less = |time: Nanoseconds| Nanoseconds::from_seconds(time.seconds() / WORTH_A_TRIAL);
-        let hoped = Plan { period: less(rival.period), latency: less(rival.latency), ..rival.clone() };
-        choose(&[known, &hoped], self.objective) == Some(1) && !self.is_tried(rival)
     }
 
     /// What a trial says against the profile. The first one only: later ones are planned with what the first showed.
@@ -189,21 +146,42 @@ fn replace_samples(profile: &mut Profile, network: &Network, samples: &[SegmentS
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+    use millstream_cost::Nanoseconds;
     use millstream_onnx::ReadOptions;
     use millstream_test_support::{board, uniform_table};
 
     use super::*;
     use crate::plans::Aim;
-    use crate::plans::lessons::Lessons;
 
     /// Two equal cores, on which every operator takes a microsecond.
-    fn plans(network: &Network) -> (Board, Plans) {
+    pub(in crate::learning) fn plans(network: &Network) -> (Board, Plans) {
         let board = board("B2");
         let table = uniform_table(network.graph(), &board, [1000]);
         let plans = Plans::search(network, &board, &table, Aim::default(), &Control::new()).unwrap();
         (board, plans)
+    }
+
+    /// A model of plans that were tried for an objective.
+    pub(in crate::learning) fn model<'a>(
+        network: &'a Network,
+        board: &'a Board,
+        profile: &'a mut Profile,
+        plans: Plans,
+        objective: Objective,
+    ) -> PlanModel<'a> {
+        PlanModel {
+            network,
+            board,
+            profile,
+            is_old: false,
+            plans,
+            objective,
+            others: 0.0,
+            contradiction: None,
+            failure: None,
+        }
     }
 
     #[test]
@@ -223,110 +201,12 @@ mod tests {
 
         let mut profile = Profile::new(&board, crate::provenance());
         let objective = Objective::Throughput;
-        let model = PlanModel {
-            network: &network,
-            board: &board,
-            profile: &mut profile,
-            is_old: false,
-            plans,
-            objective,
-            others: 0.0,
-            contradiction: None,
-            failure: None,
-        };
+        let model = model(&network, &board, &mut profile, plans, objective);
 
         let [fast, quick] = [fast, quick].map(|plan| model.candidate(&plan));
         assert_eq!(model.score(&quick), None);
         assert_eq!(model.score(&fast), Some(model.distance(&fast.plan)));
         // Whatever its times, a plan of the same pipeline is the same candidate.
         assert!(fast == model.candidate(&with(&fast.plan, 1, 1)) && fast != quick);
-    }
-
-    /// Pipelines that promise much and keep little are held to the network as a whole, whatever others promise.
-    #[test]
-    fn a_pipeline_is_not_chosen_before_the_whole_network_was_tried() {
-        let network = Network::open("zoo:tiny-darknet", ReadOptions::default()).unwrap();
-        let (board, mut plans) = plans(&network);
-        let wholes = whole_network_plans(&plans.problem);
-        let with = |configuration: &str| wholes.iter().find(|plan| plan.configuration() == configuration).unwrap();
-        let (alone, instances) = (with("B1"), with("(B1|B1)"));
-        assert_eq!(wholes.len(), 3, "one core, two, and an instance on each");
-        let pipeline = plans.problem.clone().without_replicas();
-        let pipeline = pareto_front(&pipeline).unwrap().into_iter().find(|plan| plan.stages.len() == 2).unwrap();
-
-        for (objective, whole, period, latency, is_tried) in [
-            (Objective::Latency, alone, 1.0, 0.95, true),
-            (Objective::Latency, alone, 1.0, 0.8, false),
-            (Objective::Throughput, instances, 0.95, 1.0, true),
-            (Objective::Throughput, instances, 0.8, 1.0, false),
-            // No latency makes up for so much throughput.
-            (Objective::Throughput, instances, 1.1, 0.1, true),
-        ] {
-            let part = |part: f64, time: Nanoseconds| Nanoseconds::from_seconds(part * time.seconds());
-            let (period, latency) = (part(period, whole.period), part(latency, whole.latency));
-            let seen = Plan { period, latency, ..pipeline.clone() };
-            // What another division of the stages promises.
-            let mut promise = Plan { period: Nanoseconds(1), latency: Nanoseconds(1), ..pipeline.clone() };
-            promise.stages.reverse();
-            plans.front = Plan::undominated(vec![promise.clone(), seen.clone()]);
-            plans.lessons.tried = vec![seen];
-
-            let mut profile = Profile::new(&board, crate::provenance());
-            let mut model = PlanModel {
-                network: &network,
-                board: &board,
-                profile: &mut profile,
-                is_old: false,
-                plans,
-                objective,
-                others: 0.0,
-                contradiction: None,
-                failure: None,
-            };
-            let proposed = model.untried_whole();
-            assert_eq!(proposed.is_some_and(|plan| plan.is_same_pipeline(whole)), is_tried, "{objective} {period}");
-            let (Proposal::Gain(next, _) | Proposal::InAnyCase(next)) = model.best().unwrap();
-            let expected = if is_tried { whole } else { &promise };
-            assert!(next.plan.is_same_pipeline(expected), "{objective}: {}", next.plan.configuration());
-            plans = model.plans;
-        }
-    }
-
-    /// A team that was tried is held to what is predicted without teams, where that is close.
-    #[test]
-    fn a_team_is_not_chosen_before_its_closest_rival_was_tried() {
-        let instance = crate::plans::lessons::tests::instance();
-        let mut plans = crate::plans::lessons::tests::search(instance.inputs(), Lessons::default());
-        let (network, board) = (&instance.network, &instance.board);
-        let alone = pareto_front(&plans.problem.clone().without_teams()).unwrap().remove(0);
-        let team = plans.front[0].clone();
-        assert!(team.has_teams() && !alone.has_teams());
-        for (part, is_tried) in [(0.95, true), (0.8, false)] {
-            let seconds = part * alone.latency.seconds();
-            let time = Nanoseconds::from_seconds(seconds);
-            let seen = team.clone().with_measured(vec![vec![time]], time);
-            plans.lessons.tried = vec![seen.clone()];
-            plans.front = vec![seen];
-
-            let mut profile = Profile::new(board, crate::provenance());
-            let mut model = PlanModel {
-                network,
-                board,
-                profile: &mut profile,
-                is_old: false,
-                plans,
-                objective: Objective::Latency,
-                others: 0.0,
-                contradiction: None,
-                failure: None,
-            };
-
-            let (Proposal::Gain(next, _) | Proposal::InAnyCase(next)) = model.best().unwrap();
-            assert_eq!(next.plan.is_same_pipeline(&alone), is_tried, "{}", next.plan.configuration());
-            // Once it was tried, there is nothing left to try.
-            model.plans.lessons.tried.push(alone.clone());
-            assert!(model.untried_without_teams().is_none());
-            plans = model.plans;
-        }
     }
 }

@@ -1,0 +1,185 @@
+//! Plans that are tried though the search promises more of others: what has fewer parts is predicted from less.
+
+use millstream_board::{Cluster, EngineName};
+use millstream_cost::Nanoseconds;
+use millstream_pipeline::{Plan, Problem, choose, pareto_front, whole_network_plans};
+
+use crate::learning::plan_model::PlanModel;
+use crate::plans::timed_engines::with_timed_engines;
+
+/// How many times as long as predicted a plan may take of what was tried, and still be worth a trial: predictions of what
+/// has fewer parts, stages or processors in them, may be wrong by less than those of what has more.
+const WORTH_A_TRIAL: f64 = 1.1;
+
+impl PlanModel<'_> {
+    /// The best plan without teams, if a plan with teams is the best of what was tried and may be so by errors of
+    /// predictions alone: teams are predicted from more parts than single processors.
+    pub(super) fn untried_without_teams(&self) -> Option<Plan> {
+        let tried = self.plans.allowed(&self.plans.lessons.tried);
+        let known = choose(&tried, self.objective).and_then(|index| tried.get(index))?;
+        if !known.has_teams() {
+            return None;
+        }
+        let without_teams = pareto_front(&self.plans.problem.clone().without_teams()).ok()?;
+        let rivals = self.plans.allowed(&without_teams);
+        let rival = choose(&rivals, self.objective).and_then(|index| rivals.get(index).copied())?;
+        self.is_worth_a_trial(rival, known).then(|| rival.clone())
+    }
+
+    /// The best plan that leaves the network whole, on one processor or on many, if that may be better than what was
+    /// tried. Where some part was measured as too quick, one pipeline after the other promises more than these, and none
+    /// keeps it; and of engines that take about as long, either may turn out to be quicker.
+    pub(super) fn untried_whole(&self) -> Option<Plan> {
+        if self.plans.lessons.tried.is_empty() {
+            return None;
+        }
+        let best_of = |plans: Vec<Plan>| {
+            let allowed = self.plans.allowed(&plans);
+            choose(&allowed, self.objective).and_then(|index| allowed.get(index).copied().cloned())
+        };
+        let wholes = self.whole_plans().into_iter().filter_map(best_of);
+        let untried: Vec<Plan> = wholes.filter(|whole| !self.is_tried(whole)).collect();
+        let whole = choose(&untried, self.objective).and_then(|index| untried.get(index))?;
+
+        let tried = self.plans.allowed(&self.plans.lessons.tried);
+        let known = choose(&tried, self.objective).and_then(|index| tried.get(index));
+        // Nothing that was tried may have kept to the constraints.
+        known.is_none_or(|known| self.is_worth_a_trial(whole, known)).then(|| whole.clone())
+    }
+
+    /// Plans that leave the network whole: with the engine that is predicted to be quickest on each processor, and with
+    /// each of several engines wherever there is a choice.
+    fn whole_plans(&self) -> Vec<Vec<Plan>> {
+        let mut plans = vec![whole_network_plans(&self.plans.problem)];
+        let (network, table) = (self.network, &self.plans.table);
+        let board = with_timed_engines(self.board, table);
+        let engines: Vec<EngineName> = board.engines_in_use().collect();
+        for &engine in engines.iter().filter(|_| engines.len() > 1) {
+            let chosen = |cluster: &Cluster| {
+                let has_choice = cluster.engines.contains(engine);
+                if has_choice { engine.into() } else { cluster.engines.clone() }
+            };
+            let chosen = board.clusters().iter().map(|cluster| (cluster.label.clone(), chosen(cluster))).collect();
+            let board = board.clone().with_engines_of(&chosen);
+            let problem = Problem::new(network.graph(), network.chain(), &board, table);
+            plans.extend(problem.as_ref().map(whole_network_plans));
+        }
+        plans
+    }
+
+    /// Whether a plan was not tried, and would be chosen over one that was if it took a little less than predicted.
+    fn is_worth_a_trial(&self, rival: &Plan, known: &Plan) -> bool {
+        let less = |time: Nanoseconds| Nanoseconds::from_seconds(time.seconds() / WORTH_A_TRIAL);
+        let hoped = Plan { period: less(rival.period), latency: less(rival.latency), ..rival.clone() };
+        choose(&[known, &hoped], self.objective) == Some(1) && !self.is_tried(rival)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+    use millstream_onnx::ReadOptions;
+    use millstream_pipeline::Objective;
+    use millstream_predict::Profile;
+    use millstream_test_support::{board, table};
+    use millstream_tune::{Proposal, TimeModel};
+
+    use super::*;
+    use crate::control::Control;
+    use crate::learning::plan_model::tests::{model, plans};
+    use crate::network::Network;
+    use crate::plans::lessons::Lessons;
+    use crate::plans::{Aim, Plans};
+
+    /// Pipelines that promise much and keep little are held to the network as a whole, whatever others promise.
+    #[test]
+    fn a_pipeline_is_not_chosen_before_the_whole_network_was_tried() {
+        let network = Network::open("zoo:tiny-darknet", ReadOptions::default()).unwrap();
+        let (board, mut plans) = plans(&network);
+        let wholes = whole_network_plans(&plans.problem);
+        let with = |configuration: &str| wholes.iter().find(|plan| plan.configuration() == configuration).unwrap();
+        let (alone, instances) = (with("B1"), with("(B1|B1)"));
+        assert_eq!(wholes.len(), 3, "one core, two, and an instance on each");
+        let pipeline = plans.problem.clone().without_replicas();
+        let pipeline = pareto_front(&pipeline).unwrap().into_iter().find(|plan| plan.stages.len() == 2).unwrap();
+
+        for (objective, whole, period, latency, is_tried) in [
+            (Objective::Latency, alone, 1.0, 0.95, true),
+            (Objective::Latency, alone, 1.0, 0.8, false),
+            (Objective::Throughput, instances, 0.95, 1.0, true),
+            (Objective::Throughput, instances, 0.8, 1.0, false),
+            // No latency makes up for so much throughput.
+            (Objective::Throughput, instances, 1.1, 0.1, true),
+        ] {
+            let part = |part: f64, time: Nanoseconds| Nanoseconds::from_seconds(part * time.seconds());
+            let (period, latency) = (part(period, whole.period), part(latency, whole.latency));
+            let seen = Plan { period, latency, ..pipeline.clone() };
+            // What another division of the stages promises.
+            let mut promise = Plan { period: Nanoseconds(1), latency: Nanoseconds(1), ..pipeline.clone() };
+            promise.stages.reverse();
+            plans.front = Plan::undominated(vec![promise.clone(), seen.clone()]);
+            plans.lessons.tried = vec![seen];
+
+            let mut profile = Profile::new(&board, crate::provenance());
+            let mut model = model(&network, &board, &mut profile, plans, objective);
+            let proposed = model.untried_whole();
+            assert_eq!(proposed.is_some_and(|plan| plan.is_same_pipeline(whole)), is_tried, "{objective} {period}");
+            let (Proposal::Gain(next, _) | Proposal::InAnyCase(next)) = model.best().unwrap();
+            let expected = if is_tried { whole } else { &promise };
+            assert!(next.plan.is_same_pipeline(expected), "{objective}: {}", next.plan.configuration());
+            plans = model.plans;
+        }
+    }
+
+    /// An engine that is predicted to take a little longer may turn out to be quicker.
+    #[test]
+    fn the_whole_network_is_tried_with_each_engine_that_is_close() {
+        let network = Network::open("zoo:tiny-darknet", ReadOptions::default()).unwrap();
+        let board = board("B2@onnxruntime,openvino");
+        for (nanoseconds, is_tried) in [(1050, true), (1300, false)] {
+            let table = table(network.graph(), &board, |_, class| {
+                Some(if class.engine.is_default() { 1000 } else { nanoseconds })
+            });
+            let mut plans = Plans::search(&network, &board, &table, Aim::default(), &Control::new()).unwrap();
+            let with_default = plans.front.iter().find(|plan| plan.stages.len() == 1).unwrap().clone();
+            plans.lessons.tried = vec![with_default];
+
+            let mut profile = Profile::new(&board, crate::provenance());
+            let model = model(&network, &board, &mut profile, plans, Objective::Latency);
+            let tried = model.untried_whole().map(|plan| plan.configuration());
+            assert_eq!(
+                tried.as_deref().map(|tried| tried.contains("@openvino")),
+                is_tried.then_some(true),
+                "{tried:?}"
+            );
+        }
+    }
+
+    /// A team that was tried is held to what is predicted without teams, where that is close.
+    #[test]
+    fn a_team_is_not_chosen_before_its_closest_rival_was_tried() {
+        let instance = crate::plans::lessons::tests::instance();
+        let mut plans = crate::plans::lessons::tests::search(instance.inputs(), Lessons::default());
+        let (network, board) = (&instance.network, &instance.board);
+        let alone = pareto_front(&plans.problem.clone().without_teams()).unwrap().remove(0);
+        let team = plans.front[0].clone();
+        assert!(team.has_teams() && !alone.has_teams());
+        for (part, is_tried) in [(0.95, true), (0.8, false)] {
+            let seconds = part * alone.latency.seconds();
+            let time = Nanoseconds::from_seconds(seconds);
+            let seen = team.clone().with_measured(vec![vec![time]], time);
+            plans.lessons.tried = vec![seen.clone()];
+            plans.front = vec![seen];
+
+            let mut profile = Profile::new(board, crate::provenance());
+            let mut model = model(network, board, &mut profile, plans, Objective::Latency);
+
+            let (Proposal::Gain(next, _) | Proposal::InAnyCase(next)) = model.best().unwrap();
+            assert_eq!(next.plan.is_same_pipeline(&alone), is_tried, "{}", next.plan.configuration());
+            // Once it was tried, there is nothing left to try.
+            model.plans.lessons.tried.push(alone.clone());
+            assert!(model.untried_without_teams().is_none());
+            plans = model.plans;
+        }
+    }
+}
