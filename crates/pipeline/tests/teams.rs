@@ -2,18 +2,18 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-use millstream_board::{Board, Processor, ProcessorClass};
+use millstream_board::{Board, EngineName, Processor, ProcessorClass};
 use millstream_cost::{
     CostTable, HandOver, LinkCost, Nanoseconds, PartCost, PowerOrigin, ProcessorPower, TransferModel,
 };
-use millstream_graph::{Along, Graph};
+use millstream_graph::{Along, DataType, Graph, GraphBuilder, NewOperator, OperatorKind, Shape};
 use millstream_partition::Chain;
 use millstream_pipeline::{
     ParaPipe, ParaPipeStrategy, PipelineError, Plan, PlannedStage, Problem, Search, ThroughputBound, best_period,
     pareto_front, teams_of,
 };
 use millstream_schedule::{Assignment, OperatorSplit, Replica, Schedule, Stage, held_bytes};
-use millstream_test_support::board;
+use millstream_test_support::{board, connect, find_operators, table as table_of};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -320,4 +320,52 @@ fn para_pipe_is_never_better() {
         let product = |plan: &Plan| plan.period.seconds() * plan.latency.seconds();
         assert!(product(&balanced) <= product(&low).min(product(&high)) * (1.0 + 1e-12));
     }
+}
+
+/// Two branches, each quicker with another engine: the team has one core with either.
+#[test]
+fn processors_of_a_team_have_the_engines_that_are_quicker_for_their_operators() {
+    let mut builder = GraphBuilder::new("branches");
+    let names = ["x", "head", "left", "right", "join"];
+    let values = names.map(|name| builder.value(name, Some(DataType::F32), Some(Shape::from([1, 8]))).unwrap());
+    let [x, head, left, right, join] = values;
+    builder.input(x);
+    for (name, reads, made) in [
+        ("head", vec![x], head),
+        ("left", vec![head], left),
+        ("right", vec![head], right),
+        ("join", vec![left, right], join),
+    ] {
+        builder.operator(NewOperator::new(name, "Any", OperatorKind::Opaque).reads(reads).makes([made])).unwrap();
+    }
+    builder.output(join);
+    let graph = builder.build().unwrap();
+
+    let board = board("B2@onnxruntime,openvino");
+    let mut table = table_of(&graph, &board, |operator, class| {
+        let is_quick = match operator.name.as_str() {
+            "left" => class.engine == EngineName::OnnxRuntime,
+            "right" => class.engine == EngineName::OpenVino,
+            _ => return Some(1_000),
+        };
+        Some(if is_quick { 1_000_000 } else { 3_000_000 })
+    });
+    connect(&mut table, TransferModel { latency_seconds: 1e-6, ..TransferModel::default() });
+
+    let chain = Chain::of(&graph);
+    let problem = Problem::with_teams(&graph, &chain, &board, &table, &teams_of(&board)).unwrap();
+    let plan = pareto_front(&problem).unwrap().remove(0);
+    let schedule = problem.schedule(&plan);
+    schedule.validate(&graph, &board).unwrap();
+    let evaluation = schedule.evaluate(&graph, &table).unwrap();
+    assert_eq!((evaluation.period, evaluation.latency), (plan.period, plan.latency), "{schedule}");
+    assert!(plan.latency < Nanoseconds(1_100_000), "{schedule}: {}", plan.latency);
+
+    let assignments = &schedule.stages[0].replicas[0].assignments;
+    let engine_of = |name: &str| {
+        let [id] = find_operators(&graph, &[name])[..] else { panic!("{name} is there once") };
+        let owner = assignments.iter().find(|assignment| assignment.operators.contains(&id)).unwrap();
+        owner.processor.engine
+    };
+    assert_eq!([engine_of("left"), engine_of("right")], [EngineName::OnnxRuntime, EngineName::OpenVino]);
 }
