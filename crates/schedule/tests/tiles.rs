@@ -164,9 +164,15 @@ fn tiles_that_can_not_be_made_say_why() {
 
 #[test]
 fn more_tiles_than_rows_are_refused() {
-    let graph = graph_of(1);
-    let error = tiled(&graph, &["a", "b"], [1, 1]).validate(&graph, &board()).unwrap_err().to_string();
-    assert!(error.contains("2 processors make rows, of which it has 1; give some of them no share"), "{error}");
+    let (graph, board) = (graph_of(2), millstream_test_support::board("B1+s2:512"));
+    let mut schedule = tiled(&graph, &["a", "b"], [1, 1]);
+    schedule.validate(&graph, &board).unwrap();
+    let replica = &mut schedule.stages[0].replicas[0];
+    let third = Assignment { processor: Processor::new("s", [2]), ..replica.assignments[1].clone() };
+    replica.assignments.push(third);
+    replica.splits[0].shares.push(1);
+    let error = schedule.validate(&graph, &board).unwrap_err().to_string();
+    assert!(error.contains("3 processors make rows, of which it has 2; give some of them no share"), "{error}");
 }
 
 /// A processor that makes no tiles can't be part of any.

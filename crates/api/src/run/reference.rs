@@ -143,7 +143,7 @@ impl Reference {
             match self.differs_on(&*self.backend, processor) {
                 Ok(differs) => rounding = rounding.max(differs),
                 Err(error) => {
-                    tracing::warn!(%processor, %error, "what this precision does to the network is not known")
+                    tracing::warn!(%processor, %error, "what this precision does to the network is not known");
                 }
             }
         }
