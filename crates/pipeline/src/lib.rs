@@ -60,6 +60,7 @@
 //! | `front` | the front of period and latency |
 //! | `energy` | the front of period, latency and energy |
 //! | `best_period.rs`, `search.rs` | the shortest period that fits into the memory, and what all searches have in common |
+//! | `whole_network.rs` | plans of one stage: what one would pick without a search |
 //! | `published` | searches of the literature, to compare with |
 //! | `sharing` | several networks on one board |
 //! | `hosts` | one network on several boards |

@@ -90,11 +90,7 @@ impl<'a> Runner<'a> {
         // The first core may be much slower than the stages' processors.
         let stages = u32::try_from(schedule.stages.len()).unwrap_or(u32::MAX);
         let limit = options.frame_timeout.map(|limit| limit.saturating_mul(stages).saturating_mul(CORE_SLOWER));
-        let engines: Vec<EngineName> = if options.is_adaptive {
-            board.engines_in_use().collect()
-        } else {
-            schedule.processors().map(|processor| processor.engine).collect()
-        };
+        let engines = checked_engines(options, board, schedule);
         let reference = Arc::new(Reference::new(network, backends.backend(), board, engines, limit)?);
         let golden = golden(options, network, &*backend, board)?;
 
@@ -238,6 +234,14 @@ fn golden(
 ) -> Result<Option<Golden>, Error> {
     let Some(path) = &options.expected else { return Ok(None) };
     Ok(Some(Golden::read(path, network.graph(), network.frames(backend, board)?)?))
+}
+
+/// The engines that may compute results: adapting changes the schedule.
+fn checked_engines(options: &RunOptions, board: &Board, schedule: &Schedule) -> Vec<EngineName> {
+    if options.is_adaptive {
+        return board.engines_in_use().collect();
+    }
+    schedule.processors().map(|processor| processor.engine).collect()
 }
 
 /// Fills every worker's caches and memory pools. Returns how many frames that took, and when the first result was
