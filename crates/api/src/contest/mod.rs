@@ -95,7 +95,7 @@ pub struct ContenderReport {
     pub schedule: Option<Schedule>,
     /// Whether results come in the order of the frames.
     pub in_order: bool,
-    /// Whether it is a pipeline that starts a frame only when the last one is done, since it was chosen for latency
+    /// Whether a frame is started only when the last one is done: a pipeline, or replicas, that were chosen for latency
     /// alone.
     pub is_one_at_a_time: bool,
     /// Predicted time between two frames; for schedules only.

@@ -14,9 +14,9 @@ use millstream_pipeline::Objective;
 use millstream_predict::Profile;
 use millstream_tune::{ModelGuided, Oracle, TuneError};
 
-use crate::control::{Activity, Control, Event};
+use crate::control::{Activity, Control};
 use crate::error::Error;
-use crate::measuring::disturbance::DISTURBED;
+use crate::measuring::disturbance::{self, DISTURBED};
 use crate::network::Network;
 use crate::plans::{Aim, Plans};
 use plan_model::{Candidate, PlanModel};
@@ -62,7 +62,8 @@ pub(crate) fn refine(
 
     let search = ModelGuided::default();
     let most = search.trials * objectives.len();
-    let steps = control.steps(format!("trying out schedules of {}", network.name()), most);
+    let activity = format!("trying out schedules of {}", network.name());
+    let steps = control.steps(activity.clone(), most);
     let mut trials = Trials { network, board, backend, control, steps, done: 0, most };
     let mut model = PlanModel {
         network,
@@ -91,10 +92,7 @@ pub(crate) fn refine(
         }
     }
 
-    if model.others > DISTURBED {
-        let activity = format!("trying out schedules of {}", network.name());
-        control.emit(&Event::Disturbed { activity: &activity, cores: model.others });
-    }
+    disturbance::report(&activity, model.others, control);
     Ok(Refined::Plans(Box::new(model.plans)))
 }
 

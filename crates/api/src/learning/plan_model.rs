@@ -1,7 +1,7 @@
 //! The search's model of a network's plans on this computer, which every trial corrects.
 
 use millstream_board::Board;
-use millstream_pipeline::{Objective, Plan, choose, score};
+use millstream_pipeline::{Objective, Plan, score};
 use millstream_predict::samples::SegmentSample;
 use millstream_predict::{Profile, fit};
 use millstream_schedule::Schedule;
@@ -59,6 +59,11 @@ impl PlanModel<'_> {
         self.plans.lessons.tried.iter().any(|tried| tried.is_same_pipeline(plan))
     }
 
+    /// What would be chosen of what was tried.
+    pub(super) fn best_tried(&self) -> Option<&Plan> {
+        self.plans.best_of(&self.plans.lessons.tried, self.objective)
+    }
+
     /// What a trial says against the profile. The first one only: later ones are planned with what the first showed.
     fn contradiction(&mut self, plan: &Plan, seen: &PlanTrial) -> Option<String> {
         if !self.plans.lessons.tried.is_empty() {
@@ -105,8 +110,7 @@ impl TimeModel for PlanModel<'_> {
         }
         // Where nothing keeps to the constraints any more, there is nothing to try either: what was tried is proposed
         // again.
-        let best = choose(&allowed, self.objective).and_then(|index| allowed.get(index).copied());
-        let best = best.or_else(|| self.plans.lessons.tried.first());
+        let best = self.plans.best_on_front(self.objective).or_else(|| self.plans.lessons.tried.first());
         let best = best.ok_or_else(|| TuneError::Model(Box::new(Error::Incomplete { what: "plan to choose from" })))?;
         Ok(Proposal::Gain(self.candidate(best), self.distance(best)))
     }
@@ -114,9 +118,7 @@ impl TimeModel for PlanModel<'_> {
     fn score(&self, candidate: &Candidate) -> Option<Score> {
         // Only the plan that would be chosen of those that were tried sets the bar for others: one that is out of reach
         // of the best throughput, or does not keep to the constraints, is no rival, however quick it is.
-        let tried = self.plans.allowed(&self.plans.lessons.tried);
-        let rival = choose(&tried, self.objective).and_then(|index| tried.get(index));
-        rival.filter(|rival| rival.is_same_pipeline(&candidate.plan)).map(|rival| self.distance(rival))
+        self.best_tried().filter(|rival| rival.is_same_pipeline(&candidate.plan)).map(|rival| self.distance(rival))
     }
 
     fn learn(&mut self, candidate: &Candidate, seen: &PlanTrial) {

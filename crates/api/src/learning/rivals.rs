@@ -1,4 +1,4 @@
-//! Plans that are tried though the search promises more of others: what has fewer parts is predicted from less.
+//! Simple plans that are tried though the search promises more of others, in case the promise is wrong.
 
 use millstream_board::{Cluster, EngineName};
 use millstream_cost::Nanoseconds;
@@ -7,22 +7,19 @@ use millstream_pipeline::{Plan, Problem, choose, pareto_front, whole_network_pla
 use crate::learning::plan_model::PlanModel;
 use crate::plans::timed_engines::with_timed_engines;
 
-/// How many times as long as predicted a plan may take of what was tried, and still be worth a trial: predictions of what
-/// has fewer parts, stages or processors in them, may be wrong by less than those of what has more.
+/// A simple plan is worth a trial if it would be chosen in case it took its predicted times divided by this.
 const WORTH_A_TRIAL: f64 = 1.1;
 
 impl PlanModel<'_> {
     /// The best plan without teams, if a plan with teams is the best of what was tried and may be so by errors of
     /// predictions alone: teams are predicted from more parts than single processors.
     pub(super) fn untried_without_teams(&self) -> Option<Plan> {
-        let tried = self.plans.allowed(&self.plans.lessons.tried);
-        let known = choose(&tried, self.objective).and_then(|index| tried.get(index))?;
+        let known = self.best_tried()?;
         if !known.has_teams() {
             return None;
         }
         let without_teams = pareto_front(&self.plans.problem.clone().without_teams()).ok()?;
-        let rivals = self.plans.allowed(&without_teams);
-        let rival = choose(&rivals, self.objective).and_then(|index| rivals.get(index).copied())?;
+        let rival = self.plans.best_of(&without_teams, self.objective)?;
         self.is_worth_a_trial(rival, known).then(|| rival.clone())
     }
 
@@ -33,18 +30,12 @@ impl PlanModel<'_> {
         if self.plans.lessons.tried.is_empty() {
             return None;
         }
-        let best_of = |plans: Vec<Plan>| {
-            let allowed = self.plans.allowed(&plans);
-            choose(&allowed, self.objective).and_then(|index| allowed.get(index).copied().cloned())
-        };
-        let wholes = self.whole_plans().into_iter().filter_map(best_of);
-        let untried: Vec<Plan> = wholes.filter(|whole| !self.is_tried(whole)).collect();
-        let whole = choose(&untried, self.objective).and_then(|index| untried.get(index))?;
-
-        let tried = self.plans.allowed(&self.plans.lessons.tried);
-        let known = choose(&tried, self.objective).and_then(|index| tried.get(index));
+        let wholes = self.whole_plans();
+        let best = wholes.iter().filter_map(|plans| self.plans.best_of(plans, self.objective));
+        let untried: Vec<Plan> = best.filter(|whole| !self.is_tried(whole)).cloned().collect();
+        let whole = self.plans.best_of(&untried, self.objective)?;
         // Nothing that was tried may have kept to the constraints.
-        known.is_none_or(|known| self.is_worth_a_trial(whole, known)).then(|| whole.clone())
+        self.best_tried().is_none_or(|known| self.is_worth_a_trial(whole, known)).then(|| whole.clone())
     }
 
     /// Plans that leave the network whole: with the engine that is predicted to be quickest on each processor, and with

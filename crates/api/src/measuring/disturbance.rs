@@ -9,6 +9,8 @@ use millstream_predict::samples::SegmentSample;
 use millstream_predict::{NetworkProfile, Summary};
 pub(crate) use millstream_profile::MOST_OTHER_LOAD as DISTURBED;
 
+use crate::control::{Control, Event};
+
 /// How long others are watched before a profile that they disturbed is used again.
 const LOOK: Duration = Duration::from_millis(300);
 /// Times of the same segment that differ by less count as equal: where else it runs in the pipeline changes them as
@@ -23,6 +25,13 @@ const PREDICTED: f64 = 0.5;
 pub(crate) fn watch(board: &Board) -> OthersWatch {
     let cores: Vec<CoreId> = board.cores().map(|core| core.id).collect();
     OthersWatch::new(cores)
+}
+
+/// Says that others disturbed an activity, such as `measuring squeezenet`, if they used so many cores that it counts.
+pub(crate) fn report(activity: &str, others: f64, control: &Control) {
+    if others > DISTURBED {
+        control.emit(&Event::Disturbed { activity, cores: others });
+    }
 }
 
 /// A measurement with how many cores others used meanwhile; of two that are disturbed, the less disturbed one.

@@ -14,7 +14,7 @@ use crate::backends::Backends;
 use crate::control::{Control, Event};
 use crate::error::Error;
 use crate::machine::Machine;
-use crate::measuring::disturbance::{DISTURBED, is_quieter_now, others_during};
+use crate::measuring::disturbance::{self, is_quieter_now, others_during};
 use crate::network::Network;
 use crate::provenance;
 
@@ -116,10 +116,7 @@ fn entry<'a>(profile: &'a mut Profile, network: &Network) -> &'a mut NetworkProf
 /// Says how much others disturbed what was measured of a network.
 pub(crate) fn report_disturbance(profile: &Profile, network: &Network, board: &Board, control: &Control) {
     let others = profile.network(network.digest()).map_or(0.0, others_during);
-    if others > DISTURBED {
-        let activity = format!("measuring {} on {}", network.name(), board.name());
-        control.emit(&Event::Disturbed { activity: &activity, cores: others });
-    }
+    disturbance::report(&format!("measuring {} on {}", network.name(), board.name()), others, control);
 }
 
 /// Says which engines are not measured further.

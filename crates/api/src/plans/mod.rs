@@ -70,9 +70,8 @@ impl Plans {
     /// # Errors
     /// [`Error::Pipeline`] if nothing that is left keeps to the constraints.
     pub fn chosen(&self, objective: Objective) -> Result<&Plan, Error> {
-        let tried = self.allowed(&self.lessons.tried);
-        let plans = if tried.is_empty() { self.allowed(&self.front) } else { tried };
-        if let Some(plan) = choose(&plans, objective).and_then(|index| plans.get(index)) {
+        let tried = self.best_of(&self.lessons.tried, objective);
+        if let Some(plan) = tried.or_else(|| self.best_of(&self.front, objective)) {
             return Ok(plan);
         }
         // What was tried may have turned out not to keep to the constraints.
@@ -87,8 +86,13 @@ impl Plans {
 
     /// The plan on the front that is best for an objective, tried or not.
     pub fn best_on_front(&self, objective: Objective) -> Option<&Plan> {
-        let plans = self.allowed(&self.front);
-        choose(&plans, objective).and_then(|index| plans.get(index).copied())
+        self.best_of(&self.front, objective)
+    }
+
+    /// The one of some plans that is best for an objective, among those that keep to the constraints.
+    pub(crate) fn best_of<'a>(&self, plans: &'a [Plan], objective: Objective) -> Option<&'a Plan> {
+        let allowed = self.allowed(plans);
+        choose(&allowed, objective).and_then(|index| allowed.get(index).copied())
     }
 
     /// The plans of the front from the quickest on, each with the objectives that it is best for, and the plan that was

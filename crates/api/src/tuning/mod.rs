@@ -20,11 +20,11 @@ use millstream_tune::{
 };
 
 use crate::contest::SlowCore;
-use crate::control::{Control, Event};
+use crate::control::Control;
 use crate::error::Error;
 use crate::machine::Machine;
 use crate::measuring::CostSource;
-use crate::measuring::disturbance::DISTURBED;
+use crate::measuring::disturbance;
 use crate::measuring::opening::measured_costs;
 use crate::network::Network;
 use crate::run::reference::Reference;
@@ -166,10 +166,8 @@ pub fn tune(
             streaming::while_frames_flow(&engine, &reference, control, |is_over| {
                 let mut oracle = LiveOracle { engine: &engine, board, policy: POLICY, is_over, others: 0.0 };
                 let trials = search.run(&mut oracle)?;
-                if oracle.others > DISTURBED {
-                    let activity = format!("trying out schedules of {}", network.name());
-                    control.emit(&Event::Disturbed { activity: &activity, cores: oracle.others });
-                }
+                let activity = format!("trying out schedules of {}", network.name());
+                disturbance::report(&activity, oracle.others, control);
                 Ok(trials)
             })?
         }

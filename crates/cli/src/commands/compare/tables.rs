@@ -108,15 +108,18 @@ fn disturbed(contenders: &[ContenderReport]) -> Option<String> {
 
 /// How many times as many frames ours passed, and whether that is more than noise.
 pub(super) fn over(ours: &ContenderReport, other: &ContenderReport) -> String {
-    let ratio = ours.frames_per_second / other.frames_per_second;
     let is_noise = !std::ptr::eq(ours, other) && ours.is_within_noise_of(other);
-    format!("{ratio:.2}x{}", if is_noise { " =" } else { "" })
+    marked(ours.frames_per_second / other.frames_per_second, is_noise)
 }
 
 /// How many times as long a frame takes there as with ours, and whether that is more than noise.
 pub(super) fn quicker_than(ours: &ContenderReport, other: &ContenderReport) -> String {
-    let ratio = other.median_frame_seconds / ours.median_frame_seconds;
     let is_noise = !std::ptr::eq(ours, other) && ours.frames_are_within_noise_of(other);
+    marked(other.median_frame_seconds / ours.median_frame_seconds, is_noise)
+}
+
+/// A ratio, with a sign where it is no more than noise.
+fn marked(ratio: f64, is_noise: bool) -> String {
     format!("{ratio:.2}x{}", if is_noise { " =" } else { "" })
 }
 
