@@ -4,7 +4,7 @@
 
 use millstream_board::{Board, EngineName, Processor, ProcessorClass};
 use millstream_cost::{
-    CostTable, HandOver, LinkCost, Nanoseconds, PartCost, PowerOrigin, ProcessorPower, TransferModel,
+    CostTable, HandOver, LinkCost, Nanoseconds, PartCost, PowerOrigin, ProcessorPower, RowCost, TransferModel,
 };
 use millstream_graph::{Along, DataType, Graph, GraphBuilder, NewOperator, OperatorKind, Shape};
 use millstream_partition::Chain;
@@ -261,6 +261,40 @@ fn memory_limits_how_often_weights_are_there() {
 }
 
 /// A team takes longer behind a slow link than behind none, as evaluation says.
+/// Two processors that divide rows both have the weights of what they divide, so that a team may not fit where one
+/// processor does.
+#[test]
+fn memory_limits_who_divides_rows() {
+    let model = millstream_zoo::build("squeezenet").unwrap();
+    let graph = model.graph();
+    let (chain, mut table) = (Chain::of(graph), table(graph, 5));
+    for processor in table.class_ids() {
+        table.set_hand_over(processor, HandOver { seconds: 10.0, seconds_per_byte: 0.0 });
+        for id in graph.operator_ids() {
+            table.set_part(processor, id, PartCost { fixed_fraction: 1.0, wave: 1, apart: Nanoseconds(300) });
+            let [start, read, write] = [10, 10, 10].map(Nanoseconds);
+            table.set_rows(processor, id, RowCost { fixed_fraction: 0.0, start, read, write });
+        }
+    }
+    let quickest = |memory: &str| {
+        let board = board(&format!("{TWO_CLUSTERS_AND_A_GPU}{memory}"));
+        let teams: Vec<Vec<ProcessorClass>> = teams_of(&board).into_iter().filter(|team| team.len() == 2).collect();
+        let problem = Problem::with_teams(graph, &chain, &board, &table, &teams).unwrap();
+        let front = pareto_front(&problem).unwrap();
+        let plan = front.iter().min_by_key(|plan| plan.latency).unwrap();
+        let schedule = problem.schedule(plan);
+        schedule.validate(graph, &board).unwrap();
+        (plan.latency, schedule.memory_bytes(graph, &board), schedule)
+    };
+
+    let (latency, held, schedule) = quickest("");
+    let splits = schedule.stages.iter().flat_map(|stage| &stage.replicas).flat_map(|replica| &replica.splits);
+    assert!(splits.into_iter().any(|split| split.along == Along::Rows), "rows are divided where there is room");
+    assert_eq!(quickest(&format!(" !{held}")).0, latency);
+    let (limited, less, _) = quickest(&format!(" !{}", held - 1));
+    assert!(less < held && limited > latency, "{less} of {held} bytes");
+}
+
 #[test]
 fn teams_pay_for_links() {
     let model = millstream_zoo::build("squeezenet").unwrap();

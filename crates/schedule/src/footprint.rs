@@ -3,10 +3,10 @@
 use std::collections::{HashMap, HashSet};
 
 use millstream_board::Board;
-use millstream_graph::{Graph, OperatorId, ValueId};
+use millstream_graph::{Along, Graph, OperatorId, ValueId};
 
 use crate::error::ScheduleError;
-use crate::schedule::{Replica, Schedule};
+use crate::schedule::{OperatorSplit, Replica, Schedule};
 
 /// Bytes that operators hold in a memory of their processor's own, such as a GPU's: their weights, the values that they
 /// make, and those that they read and others made, or that the network is given. Each value has a buffer of its own.
@@ -86,10 +86,23 @@ impl<'a> Footprints<'a> {
     }
 }
 
+/// Bytes of weights that processors hold which make tiles together, beyond one copy of each operator's: whoever makes
+/// some of the rows needs all weights, in the layout of its own engine. Channels divide the weights.
+pub fn repeated_weight_bytes(splits: &[OperatorSplit], weight_bytes: impl Fn(OperatorId) -> u64) -> u64 {
+    let by_rows = splits.iter().filter(|split| split.along == Along::Rows);
+    let repeated = by_rows.map(|split| {
+        let holders = split.shares.iter().filter(|&&share| share > 0).count() as u64;
+        let once = split.operators.iter().map(|&id| weight_bytes(id)).fold(0, u64::saturating_add);
+        once.saturating_mul(holders.saturating_sub(1))
+    });
+    repeated.fold(0, u64::saturating_add)
+}
+
 impl Schedule {
     /// Bytes that all replicas hold together in the memory that processors share: each has weights and values of its
-    /// own. Those that only run on accelerators with memories of their own hold nothing there. What frames hold that
-    /// wait between stages is left out.
+    /// own, whatever its engines, and each processor that makes a tile has all weights of the tile's operators. Those
+    /// that only run on accelerators with memories of their own hold nothing there. What frames hold that wait between
+    /// stages is left out.
     pub fn memory_bytes(&self, graph: &Graph, board: &Board) -> u64 {
         let footprints = Footprints::of(graph);
         let has_own =
@@ -97,7 +110,10 @@ impl Schedule {
         let is_apart =
             |replica: &&Replica| replica.assignments.iter().all(|assignment| has_own(&assignment.processor.cluster));
         let replicas = self.stages.iter().flat_map(|stage| &stage.replicas).filter(|replica| !is_apart(replica));
-        let held = replicas.map(|replica| footprints.bytes(&replica.operators().collect::<Vec<_>>()));
+        let held = replicas.map(|replica| {
+            let once = footprints.bytes(&replica.operators().collect::<Vec<_>>());
+            once.saturating_add(repeated_weight_bytes(&replica.splits, |id| graph.operator(id).work.weight_bytes))
+        });
         held.fold(0, u64::saturating_add)
     }
 }

@@ -70,7 +70,7 @@ pub use documents::stages::{AssignmentDocument, ReplicaDocument, SplitDocument, 
 pub use energy::Energy;
 pub use error::ScheduleError;
 pub use evaluate::{Evaluation, LinkEvaluation, StageEvaluation};
-pub use footprint::{Footprints, check_memory_together, held_bytes};
+pub use footprint::{Footprints, check_memory_together, held_bytes, repeated_weight_bytes};
 pub use hand_over::Entry;
 pub use inseparable_tasks::InseparableTasks;
 pub use objective::Objective;

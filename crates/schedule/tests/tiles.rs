@@ -4,8 +4,8 @@
 
 use millstream_board::{Board, Processor};
 use millstream_cost::{CostTable, Nanoseconds, RowCost, TransferModel};
-use millstream_graph::{Along, DataType, Graph, GraphBuilder, Locality, NewOperator, OperatorKind, Shape, Window};
-use millstream_schedule::{Assignment, OperatorSplit, Replica, ReplicaTasks, Schedule, ScheduleDocument, Stage};
+use millstream_graph::{Along, DataType, Graph, GraphBuilder, Locality, NewOperator, OperatorKind, Shape, Window, Work};
+use millstream_schedule::{Assignment, OperatorSplit, Replica, ReplicaTasks, Schedule, ScheduleDocument, ScheduleError, Stage};
 use millstream_test_support::{find_operators, uniform_table};
 
 /// `x -> p -> a -> b -> c`: of 8 rows each; `a` and `b` need a row above and below, `c` needs everything.
@@ -14,6 +14,11 @@ fn graph() -> Graph {
 }
 
 fn graph_of(rows: usize) -> Graph {
+    weighty_graph(rows, 0)
+}
+
+/// The same with weights of so many bytes at each operator.
+fn weighty_graph(rows: usize, weight_bytes: u64) -> Graph {
     let mut builder = GraphBuilder::new("rows");
     let names = ["x", "p", "a", "b", "c"];
     let values =
@@ -22,7 +27,8 @@ fn graph_of(rows: usize) -> Graph {
     let around = || Locality::Windows(vec![Window { span: 3, stride: 1, padding: 1 }; 2]);
     let localities = [Locality::SamePosition { mixed: Vec::new() }, around(), around(), Locality::Global];
     for (index, locality) in localities.into_iter().enumerate() {
-        let operator = NewOperator::new(names[index + 1], "Any", OperatorKind::Opaque).locality(locality);
+        let work = Work { weight_bytes, ..Work::default() };
+        let operator = NewOperator::new(names[index + 1], "Any", OperatorKind::Opaque).locality(locality).work(work);
         builder.operator(operator.reads([values[index]]).makes([values[index + 1]])).unwrap();
     }
     builder.output(values[4]);
@@ -173,6 +179,26 @@ fn more_tiles_than_rows_are_refused() {
     replica.splits[0].shares.push(1);
     let error = schedule.validate(&graph, &board).unwrap_err().to_string();
     assert!(error.contains("3 processors make rows, of which it has 2; give some of them no share"), "{error}");
+}
+
+/// Whoever makes rows needs all weights, while channels are divided with theirs. Two values of 32 bytes are there at
+/// once.
+#[test]
+fn every_maker_of_tiles_holds_the_weights() {
+    let graph = weighty_graph(8, 1000);
+    let values = 2 * 32;
+    let held = |schedule: &Schedule| schedule.memory_bytes(&graph, &board());
+    assert_eq!(held(&tiled(&graph, &["a", "b"], [6, 2])), 4 * 1000 + 2 * 1000 + values);
+    assert_eq!(held(&tiled(&graph, &["a"], [4, 4])), 4 * 1000 + 1000 + values);
+    let mut by_channels = tiled(&graph, &["a"], [4, 4]);
+    by_channels.stages[0].replicas[0].splits[0].along = Along::Channels;
+    assert_eq!(held(&by_channels), 4 * 1000 + values);
+
+    let limited = |bytes: u64| millstream_test_support::board(&format!("B1+s1:512 !{bytes}"));
+    let schedule = tiled(&graph, &["a", "b"], [6, 2]);
+    schedule.validate(&graph, &limited(6064)).unwrap();
+    let refused = schedule.validate(&graph, &limited(6063)).unwrap_err();
+    assert!(matches!(refused, ScheduleError::Memory { needed_bytes: 6064, most_bytes: 6063 }), "{refused}");
 }
 
 /// A processor that makes no tiles can't be part of any.

@@ -1,13 +1,13 @@
 //! What stages hold of the memory that a board's processors share, and what it has room for.
 
 use millstream_board::{Board, ProcessorClass};
-use millstream_graph::Graph;
+use millstream_graph::{Graph, OperatorId};
 use millstream_partition::{BlockRange, Chain};
-use millstream_schedule::Footprints;
+use millstream_schedule::{Footprints, repeated_weight_bytes};
 
 use crate::board::memory_limits::MemoryLimits;
 use crate::error::PipelineError;
-use crate::plan::{Plan, PlannedStage};
+use crate::plan::{Plan, PlannedReplica, PlannedStage};
 use crate::times::range_table::RangeTable;
 
 /// What a stage of each range of blocks holds at once, and what the board's shared memory has room for.
@@ -17,6 +17,8 @@ pub(crate) struct SharedCapacity {
     /// Accelerators with memories of their own hold what they run there.
     apart: MemoryLimits,
     footprints: RangeTable<u64>,
+    /// Bytes of each operator's weights.
+    weights: Vec<u64>,
 }
 
 impl SharedCapacity {
@@ -25,14 +27,22 @@ impl SharedCapacity {
         let bytes = board.memory_bytes()?;
         let footprints = Footprints::of(graph);
         let footprints = RangeTable::of(chain.blocks().len(), |blocks| footprints.bytes(&chain.operators(blocks)));
-        Some(Self { bytes, apart: MemoryLimits::of(board), footprints })
+        let weights = graph.operators().iter().map(|operator| operator.work.weight_bytes).collect();
+        Some(Self { bytes, apart: MemoryLimits::of(board), footprints, weights })
     }
 
-    /// Bytes that all stages of a plan hold: every replica has weights and values of its own.
+    /// Bytes that all stages of a plan hold: every replica has weights and values of its own, and each processor of a
+    /// team that makes rows has all weights of what it makes them of.
     pub(crate) fn needed(&self, plan: &Plan) -> u64 {
+        let of_replica = |replica: &PlannedReplica, blocks: BlockRange| {
+            let splits = replica.work.as_ref().map_or(&[][..], |work| work.splits());
+            let once = self.held_on(&replica.processors, blocks);
+            let weight_bytes = |id: OperatorId| self.weights.get(id.index()).copied().unwrap_or(0);
+            if once == 0 { 0 } else { once.saturating_add(repeated_weight_bytes(splits, weight_bytes)) }
+        };
         let of_stage = |stage: &PlannedStage| {
             let replicas = stage.replicas.iter();
-            replicas.map(|replica| self.held_on(&replica.processors, stage.blocks)).fold(0, u64::saturating_add)
+            replicas.map(|replica| of_replica(replica, stage.blocks)).fold(0, u64::saturating_add)
         };
         plan.stages.iter().map(of_stage).fold(0, u64::saturating_add)
     }
