@@ -5,15 +5,18 @@ use std::collections::BTreeSet;
 use millstream_board::{Board, Processor};
 
 use crate::calibration::{AcceleratorCostModel, AcceleratorCosts, MeasuredOperators};
+use crate::measured_convolutions::MeasuredConvolutions;
 use crate::model::{ProcessorModel, TimedOperators, main_of};
 use crate::profile::Profile;
 use crate::samples::OperatorRecord;
 
-/// Costs of one of the board's accelerators by the default model, fitted to what operators took there. `None` if too
-/// few different ones were measured.
+/// Costs of one of the board's accelerators, fitted to what operators took there: by the default model, and for
+/// convolutions by whichever formula does best on shapes that it did not see. `None` if too few different ones were
+/// measured.
 pub(crate) fn measured_costs(profile: &Profile, board: &Board, label: &str) -> Option<AcceleratorCosts> {
     let class = Processor::accelerator(label).class();
-    let model = ProcessorModel::fit(&class, board, &TimedOperators::all(profile, &class)).ok()?;
+    let observations = TimedOperators::all(profile, &class);
+    let model = ProcessorModel::fit(&class, board, &observations).ok()?;
     let (mut main, mut within) = (BTreeSet::new(), BTreeSet::new());
     for network in &profile.networks {
         let operators: Vec<&OperatorRecord> = network.operators().collect();
@@ -25,7 +28,8 @@ pub(crate) fn measured_costs(profile: &Profile, board: &Board, label: &str) -> O
         }
     }
     let within = within.into_iter().filter(|op_type| !main.contains(op_type)).collect();
-    let measured = MeasuredOperators { model, main: main.into_iter().collect(), within };
+    let convolutions = MeasuredConvolutions::new(&class, board, &observations, &profile.granularity).choice();
+    let measured = MeasuredOperators { model, main: main.into_iter().collect(), within, convolutions };
     let model = AcceleratorCostModel::Measured(measured);
     Some(AcceleratorCosts { label: label.to_owned(), model, unsupported: Vec::new() })
 }

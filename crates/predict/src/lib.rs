@@ -9,7 +9,8 @@
 //! predicted by [`CostModels`], one [`ProcessorModel`] per processor class. The papers' models are in [`published`] as
 //! they were published (and [`PowerModel`]); [`compare()`] sets them beside the default on the same samples.
 //! [`published::AcceleratorFit`] fits the co-scheduling paper's model to measured phases of an accelerator, and
-//! [`CostModels::with_accelerator`] predicts with it. [`calibration`] makes cost models of a board that you do not have
+//! [`CostModels::with_accelerator`] predicts with it; [`ConvolutionChoice`] says whether a paper's formula predicts the
+//! convolutions of a measured accelerator better than the default. [`calibration`] makes cost models of a board that you do not have
 //! from what others measured on it. [`explained`] says how the estimate of times in context works.
 //!
 //! ```
@@ -38,6 +39,7 @@ mod granularity_choice;
 mod left_out;
 mod line;
 mod linear;
+mod measured_convolutions;
 mod model;
 mod models;
 mod operator_time;
@@ -71,6 +73,7 @@ pub use granularity_choice::GranularityChoice;
 pub use left_out::LeftOutEngine;
 pub use line::{Line, Weighting};
 pub use linear::LinearModel;
+pub use measured_convolutions::{ConvolutionChoice, ConvolutionFormula, FormulaName};
 pub use model::{
     Accuracy, FamilyModel, FusionRule, ModelTerm, PredictedTime, Predictor, ProcessorModel, TimedOperators,
     TrainingRange, cross_validate,

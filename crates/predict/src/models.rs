@@ -9,18 +9,20 @@ use serde::{Deserialize, Serialize};
 
 use crate::accelerator_costs::measured_costs;
 use crate::board_costs::add_board_costs;
-use crate::calibration::{AcceleratorCostModel, AcceleratorCosts, NetworkFactor};
+use crate::calibration::{AcceleratorCostModel, AcceleratorCosts, GranularityLine, NetworkFactor};
 use crate::context::ASSUMED_HAND_OVER;
 use crate::error::PredictError;
 use crate::fill::{BlockTime, fill};
 use crate::fused_groups::FusedGroups;
 use crate::line::Line;
+use crate::measured_convolutions::ConvolutionFormula;
 use crate::model::{FamilyModel, Fusion, FusionRule, Predictor, ProcessorModel, TimedOperators};
 use crate::operator_time::OperatorTime;
 use crate::parts::set_part_costs;
 use crate::pipe_it_costs::PipeItCosts;
 use crate::power::{ClusterPower, fit_power};
 use crate::profile::{Profile, check_board, records};
+use crate::published::AcceleratorModel;
 use crate::samples::OperatorRecord;
 use crate::transfer::{ClusterTransfer, fit_transfers};
 
@@ -86,15 +88,13 @@ impl Document for CostModels {
 
         for (index, accelerator) in self.accelerators.iter().enumerate() {
             if let AcceleratorCostModel::ProcessingElements(model) = &accelerator.model {
-                let lines = [model.computation, model.transfer, model.flush, model.invalidation];
-                let is_sound = |line: &Line| line.slope.is_finite() && line.slope >= 0.0 && line.intercept.is_finite();
-                if !lines.iter().all(is_sound) || model.processing_elements == 0 {
-                    let field = format!("accelerators[{index}].model.processing-elements");
-                    return invalid(field, "must have lines that do not fall, and processing elements".into());
-                }
+                check_waves(model, &format!("accelerators[{index}].model.processing-elements"))?;
             }
             if let AcceleratorCostModel::Measured(measured) = &accelerator.model {
-                check_terms(&measured.model, &format!("accelerators[{index}].model.measured.model"))?;
+                let field = format!("accelerators[{index}].model.measured");
+                check_terms(&measured.model, &format!("{field}.model"))?;
+                let formula = measured.convolutions.as_ref().and_then(|choice| choice.formula.as_ref());
+                formula.map_or(Ok(()), |formula| check_formula(formula, &format!("{field}.convolutions.formula")))?;
             }
             let AcceleratorCostModel::Terms(model) = &accelerator.model else { continue };
             if let Some(term) = model.terms.iter().find(|term| !(term.seconds.is_finite() && term.seconds >= 0.0)) {
@@ -111,6 +111,33 @@ impl Document for CostModels {
             }
         }
         Ok(())
+    }
+}
+
+/// Whether a model of processing elements has lines that do not fall. `field` is what its file calls it.
+fn check_waves(model: &AcceleratorModel, field: &str) -> Result<(), DocumentError> {
+    let lines = [model.computation, model.transfer, model.flush, model.invalidation];
+    let is_sound = |line: &Line| line.slope.is_finite() && line.slope >= 0.0 && line.intercept.is_finite();
+    if lines.iter().all(is_sound) && model.processing_elements > 0 {
+        return Ok(());
+    }
+    let detail = "must have lines that do not fall, and processing elements";
+    Err(DocumentError::invalid::<CostModels>(field.to_owned(), detail.to_owned()))
+}
+
+/// The same of a formula for convolutions.
+fn check_formula(formula: &ConvolutionFormula, field: &str) -> Result<(), DocumentError> {
+    match formula {
+        ConvolutionFormula::ProcessingElements(model) => check_waves(model, field),
+        ConvolutionFormula::Granularity(lines) => {
+            let is_sound =
+                |fitted: &GranularityLine| fitted.line.slope.is_finite() && fitted.line.intercept.is_finite();
+            if !lines.is_empty() && lines.iter().all(is_sound) {
+                return Ok(());
+            }
+            let detail = "must have lines of numbers";
+            Err(DocumentError::invalid::<CostModels>(field.to_owned(), detail.to_owned()))
+        }
     }
 }
 

@@ -5,9 +5,13 @@
 use millstream_board::{Board, Processor, Provenance};
 use millstream_graph::OperatorKind;
 use millstream_partition::Chain;
+use millstream_predict::calibration::AcceleratorCostModel;
 use millstream_predict::published::{AcceleratorFit, AcceleratorModel, Buffering, Coherence, ConvolutionSize, Phases};
-use millstream_predict::samples::{OperatorSample, SampleConditions};
-use millstream_predict::{CostModels, Line, NetworkProfile, PredictError, Profile, Statistics, accelerator_of};
+use millstream_predict::samples::{GranularityRecord, OperatorRecord, OperatorSample, SampleConditions};
+use millstream_predict::{
+    ConvolutionChoice, ConvolutionFormula, CostModels, FormulaName, Line, NetworkProfile, PredictError, Profile,
+    Statistics, accelerator_of,
+};
 
 const HEADER: &str = "input_elements,filter_elements,output_elements,filters,normalisation_elements,computation_seconds,transfer_seconds";
 const COHERENCE: &str = ",flush_seconds,invalidation_seconds,total_seconds";
@@ -177,6 +181,11 @@ fn accelerators_of_other_boards_are_refused() {
 /// A profile of three networks on a core and an accelerator: there, a convolution takes a nanosecond for 50
 /// multiplications with the activation behind it, pooling a nanosecond for ten elements, and nothing else runs.
 fn profiled(board: &Board, provenance: Provenance) -> Profile {
+    profiled_with(board, provenance, &|own| 2e-11 * own.work.macs as f64)
+}
+
+/// The same with these times of convolutions.
+fn profiled_with(board: &Board, provenance: Provenance, convolution: &dyn Fn(&OperatorRecord) -> f64) -> Profile {
     let mut profile = Profile::new(board, provenance);
     let (core, gpu) = (Processor::new("B", [0]).class(), Processor::accelerator("G").class());
     for name in ["squeezenet", "alexnet", "vgg16"] {
@@ -196,7 +205,7 @@ fn profiled(board: &Board, provenance: Provenance) -> Profile {
             add(&core, vec![index], 1e-6 + 1e-10 * own.work.macs as f64);
             let has_activation = operators.get(index + 1).is_some_and(|next| next.op_type == "Relu");
             match own.op_type.as_str() {
-                "Conv" if has_activation => add(&gpu, vec![index, index + 1], 2e-11 * own.work.macs as f64),
+                "Conv" if has_activation => add(&gpu, vec![index, index + 1], convolution(own)),
                 "MaxPool" => add(&gpu, vec![index], 2.5e-11 * own.work.input_bytes as f64),
                 _ => {}
             }
@@ -244,4 +253,118 @@ fn what_was_measured_of_an_accelerator_is_a_model_of_it() {
     *negative.pointer_mut(first).unwrap() = (-1.0).into();
     let message = CostModels::from_json(&negative.to_string()).unwrap_err().to_string();
     assert!(message.contains("accelerators[0].model.measured.model") && message.contains("from 0"), "{message}");
+}
+
+fn provenance() -> Provenance {
+    Provenance { tool_version: "0".into(), created: "2026-01-01T00:00:00Z".into() }
+}
+
+/// What `fit` chose for the convolutions of G.
+fn choice(models: &CostModels) -> &ConvolutionChoice {
+    let AcceleratorCostModel::Measured(measured) = &models.accelerators[0].model else { panic!("G was measured") };
+    measured.convolutions.as_ref().unwrap()
+}
+
+/// Seconds of every convolution of VGG19 that the models predict on G, beside what it would take there.
+fn predicted(models: &CostModels, board: &Board, truth: &dyn Fn(&OperatorRecord) -> f64) -> Vec<(f64, f64)> {
+    let model = millstream_zoo::build("vgg19").unwrap();
+    let (graph, chain) = (model.graph(), Chain::of(model.graph()));
+    let table = models.table(board, model.digest(), graph, &chain).unwrap();
+    let gpu = table.find(&Processor::accelerator("G").class()).unwrap();
+    let network = NetworkProfile::new(model.digest(), graph, &chain);
+    let operators = chain.blocks().iter().flat_map(|block| &block.operators).zip(network.operators());
+    let convolutions = operators.filter(|(_, record)| record.op_type == "Conv");
+    convolutions.map(|(&id, record)| (table.time(gpu, id).unwrap().seconds(), truth(record))).collect()
+}
+
+/// 48 units that each make a channel at a time, and take 3 ns for an output element and 0.05 ns for each element of
+/// the filter.
+fn in_waves(own: &OperatorRecord) -> f64 {
+    let gemm = own.work.gemm.unwrap();
+    (3e-9 + 5e-11 * gemm.k as f64) * (gemm.n * gemm.m.div_ceil(48)) as f64
+}
+
+#[test]
+fn an_accelerator_that_works_in_waves_is_predicted_by_them() {
+    let mut board = millstream_test_support::board("B1+G").to_document();
+    board.accelerators[0].processing_elements = Some(48);
+    let board = Board::try_from(board).unwrap();
+    let models = CostModels::fit(&profiled_with(&board, provenance(), &in_waves), provenance()).unwrap();
+    let found = choice(&models);
+    let Some(ConvolutionFormula::ProcessingElements(waves)) = &found.formula else { panic!("{found:?}") };
+    assert_eq!(waves.processing_elements, 48);
+    assert!((waves.computation.slope / 5e-11 - 1.0).abs() < 1e-6, "{waves:?}");
+    let of = |name| found.errors[&name];
+    assert!(of(FormulaName::ProcessingElements) < 1e-6 && of(FormulaName::Default) > 0.02, "{found:?}");
+    assert!(!found.errors.contains_key(&FormulaName::Granularity), "no granularity was measured");
+
+    let read = CostModels::from_json(&serde_json::to_string(&models).unwrap()).unwrap();
+    for (seconds, truth) in predicted(&read, &board, &in_waves) {
+        assert!((seconds - truth).abs() <= 1e-9, "{seconds} s for {truth} s: more than times are rounded to");
+    }
+
+    let mut broken = serde_json::to_value(&models).unwrap();
+    let slope = "/accelerators/0/model/measured/convolutions/formula/processing-elements/computation/slope";
+    *broken.pointer_mut(slope).unwrap() = (-1.0).into();
+    let message = CostModels::from_json(&broken.to_string()).unwrap_err().to_string();
+    assert!(message.contains("convolutions.formula") && message.contains("do not fall"), "{message}");
+}
+
+/// Where the board does not say how many units there are, the number is what fits.
+#[test]
+fn the_number_of_processing_elements_is_found() {
+    let board = millstream_test_support::board("B1+G");
+    let waves = |own: &OperatorRecord| {
+        let gemm = own.work.gemm.unwrap();
+        (3e-9 + 5e-11 * gemm.k as f64) * (gemm.n * gemm.m.div_ceil(128)) as f64
+    };
+    let models = CostModels::fit(&profiled_with(&board, provenance(), &waves), provenance()).unwrap();
+    let Some(ConvolutionFormula::ProcessingElements(found)) = &choice(&models).formula else { panic!() };
+    assert_eq!(found.processing_elements, 128);
+}
+
+/// Threads of one output begin cheaply, those of eight do much work quicker: the time has a bend where they meet.
+#[test]
+fn an_accelerator_whose_granularity_bends_its_times_is_predicted_by_lines() {
+    let board = millstream_test_support::board("B1+G");
+    let lines = [(1_u32, 1e-5, 4e-11), (8, 4e-4, 1e-11)];
+    let quickest = |own: &OperatorRecord| {
+        lines.map(|(_, start, slope)| start + slope * own.work.macs as f64).into_iter().fold(f64::INFINITY, f64::min)
+    };
+    let mut profile = profiled_with(&board, provenance(), &quickest);
+    for (granularity, start, slope) in lines {
+        for macs in [1_u64 << 20, 1 << 24, 1 << 28, 1 << 30] {
+            let seconds = start + slope * macs as f64;
+            profile.granularity.push(GranularityRecord {
+                accelerator: "G".into(),
+                policy: 2,
+                granularity,
+                macs,
+                seconds,
+            });
+        }
+    }
+    let models = CostModels::fit(&profile, provenance()).unwrap();
+    let found = choice(&models);
+    let Some(ConvolutionFormula::Granularity(fitted)) = &found.formula else { panic!("{found:?}") };
+    assert_eq!(fitted.iter().map(|line| line.granularity).collect::<Vec<_>>(), [1, 8]);
+    let of = |name| found.errors[&name];
+    assert!(of(FormulaName::Granularity) < 1e-6, "{found:?}");
+    assert!(of(FormulaName::Default) > 0.01 && of(FormulaName::ProcessingElements) > 0.01, "{found:?}");
+    for (seconds, truth) in predicted(&models, &board, &quickest) {
+        assert!((seconds - truth).abs() <= 1e-9, "{seconds} s for {truth} s");
+    }
+}
+
+/// Times that only the default model knows: reading the weights takes as long as all else, and nothing of it depends on
+/// how many channels there are.
+#[test]
+fn the_default_model_stays_where_no_formula_is_better() {
+    let board = millstream_test_support::board("B1+G");
+    let by_bytes = |own: &OperatorRecord| 1e-9 * own.work.weight_bytes as f64 + 1e-10 * own.work.output_bytes as f64;
+    let models = CostModels::fit(&profiled_with(&board, provenance(), &by_bytes), provenance()).unwrap();
+    let found = choice(&models);
+    assert_eq!(found.formula, None, "{found:?}");
+    let of = |name| found.errors[&name];
+    assert!(of(FormulaName::Default) < of(FormulaName::ProcessingElements), "{found:?}");
 }

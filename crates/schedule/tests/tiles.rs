@@ -4,8 +4,12 @@
 
 use millstream_board::{Board, Processor};
 use millstream_cost::{CostTable, Nanoseconds, RowCost, TransferModel};
-use millstream_graph::{Along, DataType, Graph, GraphBuilder, Locality, NewOperator, OperatorKind, Shape, Window, Work};
-use millstream_schedule::{Assignment, OperatorSplit, Replica, ReplicaTasks, Schedule, ScheduleDocument, ScheduleError, Stage};
+use millstream_graph::{
+    Along, DataType, Graph, GraphBuilder, Locality, NewOperator, OperatorKind, Shape, Window, Work,
+};
+use millstream_schedule::{
+    Assignment, OperatorSplit, Replica, ReplicaTasks, Schedule, ScheduleDocument, ScheduleError, Stage,
+};
 use millstream_test_support::{find_operators, uniform_table};
 
 /// `x -> p -> a -> b -> c`: of 8 rows each; `a` and `b` need a row above and below, `c` needs everything.

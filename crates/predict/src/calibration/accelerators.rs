@@ -5,6 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::measurements::{GranularityLine, StatedCosts};
+use crate::measured_convolutions::ConvolutionChoice;
 use crate::model::{FamilyModel, ProcessorModel, basis_amounts};
 use crate::published::{AcceleratorModel, ConvolutionSize};
 use crate::samples::OperatorRecord;
@@ -32,7 +33,7 @@ pub enum AcceleratorCostModel {
     ProcessingElements(AcceleratorModel),
     /// The best granularity of each convolution.
     Granularity(Vec<GranularityLine>),
-    /// The default model, fitted to what was measured there.
+    /// The default model, fitted to what was measured there; for convolutions, a published formula where that is better.
     Measured(MeasuredOperators),
 }
 
@@ -47,13 +48,20 @@ pub struct MeasuredOperators {
     pub main: Vec<String>,
     /// Types that only ran within others, and take no time of their own.
     pub within: Vec<String>,
+    /// Which formula predicts its convolutions; missing if too few were measured to tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub convolutions: Option<ConvolutionChoice>,
 }
 
 impl MeasuredOperators {
     fn seconds(&self, operator: &OperatorRecord) -> Option<f64> {
         let is_among = |types: &[String]| types.contains(&operator.op_type);
         match (is_among(&self.main), is_among(&self.within)) {
-            (true, _) => Some(self.model.predictor().group(std::slice::from_ref(operator)).seconds),
+            (true, _) => {
+                let formula = self.convolutions.as_ref().and_then(|choice| choice.formula.as_ref());
+                let by_formula = formula.and_then(|formula| formula.seconds(operator));
+                Some(by_formula.unwrap_or_else(|| self.model.predictor().group(std::slice::from_ref(operator)).seconds))
+            }
             (false, true) => Some(0.0),
             (false, false) => None,
         }
@@ -100,7 +108,7 @@ impl AcceleratorCosts {
 }
 
 /// A convolution without groups in the terms of the co-scheduling paper.
-fn convolution_size(operator: &OperatorRecord) -> Option<ConvolutionSize> {
+pub(crate) fn convolution_size(operator: &OperatorRecord) -> Option<ConvolutionSize> {
     let OperatorKind::Convolution(convolution) = &operator.kind else { return None };
     let gemm = operator.work.gemm.filter(|_| convolution.groups <= 1)?;
     let element = size_of::<f32>() as u64;

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use anyhow::{Context, Result};
 use millstream::{files, provenance, read_profile};
 use millstream_cost::PowerOrigin;
+use millstream_predict::calibration::AcceleratorCostModel;
 use millstream_predict::published::GemmModel;
 use millstream_predict::{Accuracy, CostModels, HeldOutErrors, Profile, compare, evaluate, predict_unseen};
 use millstream_report::{Align, Axis, Marks, Plot, Series, Table, in_words, milliseconds};
@@ -76,6 +77,10 @@ fn print(models: &CostModels, added: Option<&str>) {
         let table = output::fitted(&pipe_it_table(models));
         output::line(format!("\nConvolutions by Pipe-it's equations 5 and 8:\n\n{table}"));
     }
+    if let Some(table) = convolution_table(models) {
+        let title = "Convolutions of accelerators, shapes left out (MAPE); the least is used:";
+        output::line(format!("\n{title}\n\n{}", output::fitted(&table)));
+    }
     output::line(format!("\n{}", output::fitted(&transfer_table(models))));
     output::prose(format!("\n{}", power_lines(models)));
     if let Some(added) = added {
@@ -134,6 +139,18 @@ fn family_table(models: &CostModels) -> Table {
         }
     }
     table
+}
+
+/// How well each formula predicts the convolutions of accelerators that were measured; `None` if there are none.
+fn convolution_table(models: &CostModels) -> Option<Table> {
+    let mut table = Table::new([("accelerator", Align::Left), ("formula", Align::Left), ("MAPE", Align::Right)]);
+    for accelerator in &models.accelerators {
+        let AcceleratorCostModel::Measured(measured) = &accelerator.model else { continue };
+        for (name, error) in measured.convolutions.iter().flat_map(|choice| &choice.errors) {
+            table.row([accelerator.label.clone(), name.to_string(), fraction(*error)]);
+        }
+    }
+    (!table.rows().is_empty()).then_some(table)
 }
 
 fn pipe_it_table(models: &CostModels) -> Table {
