@@ -56,6 +56,17 @@ pub(crate) fn maps() -> Result<Arc<Model>, String> {
     of_suite(builder.build())
 }
 
+/// Windows that reach beyond the last row, where sizes are rounded up: the last tile has fewer rows than they have.
+pub(crate) fn ends() -> Result<Arc<Model>, String> {
+    let mut builder = ModelBuilder::new("rounded-up ends in rows");
+    let map = builder.input("image", [1, 2, 8, 8]);
+    let window = || Attributes::new().ints("kernel_shape", &[3; 2]).ints("strides", &[2; 2]).int("ceil_mode", 1);
+    let map = builder.node_with("MaxPool", &[&map], window());
+    let map = builder.node_with("AveragePool", &[&map], window());
+    builder.output(&map);
+    of_suite(builder.build())
+}
+
 /// What a transformer does to every token by itself.
 pub(crate) fn sequences() -> Result<Arc<Model>, String> {
     let mut builder = ModelBuilder::new("sequences in rows");

@@ -17,7 +17,7 @@ const FEWEST: usize = 40;
 
 pub(crate) fn check(subject: &Subject) -> Result<(), String> {
     let mut count = 0;
-    for model in [tile_models::maps, tile_models::sequences, tile_models::lines] {
+    for model in [tile_models::maps, tile_models::ends, tile_models::sequences, tile_models::lines] {
         let rig = Rig::of(subject, &model()?)?;
         if !subject.makes_tiles {
             refuses_tiles(&rig)?;

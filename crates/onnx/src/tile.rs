@@ -178,7 +178,12 @@ impl Writer<'_, '_> {
             let start = rows.start as i64 * stride - padding;
             let end = (rows.end as i64 - 1) * stride - padding + along.window.span as i64;
             pads[spatial_axis] = (-start).max(0);
-            after[spatial_axis] = (end - size).clamp(0, along.padding_after as i64);
+            // Where the output's size is rounded up, the last window reaches further. Said as padding, it is within the
+            // tile's rows for engines that refuse windows larger than what they slide over. What counts padding in
+            // means does not count that part.
+            let counts_padding = node.int("count_include_pad").is_some_and(|counts| counts != 0);
+            let most = if counts_padding { along.padding_after as i64 } else { i64::MAX };
+            after[spatial_axis] = (end - size).clamp(0, most);
         }
 
         pads.extend(after);
