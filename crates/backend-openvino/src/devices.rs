@@ -18,6 +18,8 @@ pub struct Device {
     pub name: String,
     /// The version of the plug-in that drives it.
     pub version: String,
+    /// Memory of its own; `None` if it shares the computer's, or does not tell.
+    pub memory_bytes: Option<u64>,
 }
 
 impl Device {
@@ -91,5 +93,36 @@ fn device_of(core: &Core, device: &DeviceType<'_>) -> Result<Device, InferenceEr
     let versions = core.versions(plugin)?;
     let version = versions.first().map(|(_, version)| version.build_number.clone()).unwrap_or_default();
     let version = Cow::from(version.split('-').next().unwrap_or_default());
-    Ok(Device { id: device.as_ref().to_owned(), name: name.trim().to_owned(), version: version.into_owned() })
+    let told = |key: &'static str| core.get_property(device, &PropertyKey::Other(key.into())).ok();
+    Ok(Device {
+        id: device.as_ref().to_owned(),
+        name: name.trim().to_owned(),
+        version: version.into_owned(),
+        memory_bytes: own_memory(told("DEVICE_TYPE").as_deref(), told("GPU_DEVICE_TOTAL_MEM_SIZE").as_deref()),
+    })
+}
+
+/// The memory of a device that says what type it is, and how much memory it can use: a discrete one has it to itself, an
+/// integrated one means the computer's.
+fn own_memory(device_type: Option<&str>, total_memory: Option<&str>) -> Option<u64> {
+    total_memory?.trim().parse().ok().filter(|&bytes| bytes > 0 && device_type == Some("discrete"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::own_memory;
+
+    #[test]
+    fn only_a_discrete_device_has_memory_to_itself() {
+        assert_eq!(own_memory(Some("discrete"), Some("8589934592")), Some(8 << 30));
+        for (device_type, memory) in [
+            (Some("integrated"), Some("8589934592")),
+            (None, Some("8589934592")),
+            (Some("discrete"), None),
+            (Some("discrete"), Some("0")),
+            (Some("discrete"), Some("a lot")),
+        ] {
+            assert_eq!(own_memory(device_type, memory), None, "{device_type:?} {memory:?}");
+        }
+    }
 }

@@ -53,6 +53,38 @@ fn another_library_is_not_taken_for_it() {
     assert!(text.contains("is no OpenVINO that can be loaded"), "{text}");
 }
 
+/// A library that says that it is OpenVINO of this version, and can do nothing else, as a C compiler makes it.
+#[cfg(target_os = "linux")]
+fn library_of_version(folder: &Path, version: &str) {
+    let source = folder.join("version.c");
+    let code = format!(
+        "typedef struct {{ const char *build_number, *description; }} ov_version_t;
+         int ov_get_openvino_version(ov_version_t *v) {{ v->build_number = \"{version}\"; v->description = \"\"; return 0; }}
+         void ov_version_free(ov_version_t *v) {{ (void)v; }}"
+    );
+    std::fs::write(&source, code).unwrap();
+    let mut compile = Command::new("cc");
+    compile.args(["-shared", "-fPIC", "-o"]).arg(folder.join("libopenvino_c.so")).arg(&source);
+    assert!(compile.status().unwrap().success(), "a C compiler makes the library");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_library_of_another_version_is_told_with_both_versions() {
+    for (version, told) in [
+        ("2024.6.0-17404-4c0f47d2335-releases/2024/6", "2024.6.0"),
+        ("2025.4.0-20398-8fdad55727d-releases/2025/4", "2025.4.0"),
+        ("2027.1.0-30000-abc-releases/2027/1", "2027.1.0"),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        library_of_version(folder.path(), version);
+        let text = said(folder.path());
+        for part in ["'openvino'", told, "2026", VARIABLE, "libopenvino_c.so"] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+    }
+}
+
 #[test]
 fn the_library_of_set_up_is_loaded_with_its_devices() {
     let Some(library) = library() else { return };

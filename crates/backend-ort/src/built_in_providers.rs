@@ -2,14 +2,24 @@
 
 use std::collections::BTreeMap;
 
-use millstream_board::{EngineLabel, Provider, ProviderName};
+use millstream_board::{AcceleratorKind, EngineLabel, Provider, ProviderName};
 use ort::ep::{self, ArbitrarilyConfigurableExecutionProvider, ExecutionProvider, ExecutionProviderDispatch};
+
+/// What a provider computes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ProviderPlace {
+    /// The cores: it has no memory of its own, and brings other kernels for them.
+    Cores,
+    /// A device of this kind.
+    Device(AcceleratorKind),
+    /// Nothing that could be told without asking it: other computers, or devices that its options choose.
+    Elsewhere,
+}
 
 /// One of them, as this program knows it.
 pub(crate) struct BuiltIn {
     pub(crate) name: &'static str,
-    /// Whether it has no memory of its own: it brings other kernels for the cores.
-    pub(crate) is_on_cores: bool,
+    pub(crate) place: ProviderPlace,
     is_available: fn() -> ort::Result<bool>,
     make: fn(&BTreeMap<String, String>) -> Result<ExecutionProviderDispatch, String>,
 }
@@ -38,34 +48,38 @@ impl BuiltIn {
     }
 
     /// One whose options ONNX Runtime checks.
-    const fn of<E: ExecutionProvider + ArbitrarilyConfigurableExecutionProvider + Default>(is_on_cores: bool) -> Self
+    const fn of<E: ExecutionProvider + ArbitrarilyConfigurableExecutionProvider + Default>(place: ProviderPlace) -> Self
     where
         ExecutionProviderDispatch: From<E>,
     {
-        Self { name: E::NAME, is_on_cores, is_available: E::is_available, make: with_any_options::<E> }
+        Self { name: E::NAME, place, is_available: E::is_available, make: with_any_options::<E> }
     }
 }
+
+const GPU: ProviderPlace = ProviderPlace::Device(AcceleratorKind::Gpu);
+const NPU: ProviderPlace = ProviderPlace::Device(AcceleratorKind::Npu);
 
 /// The provider of ONNX Runtime's own kernels, which is the engine `onnxruntime`.
 pub(crate) const CPU: &str = "CPUExecutionProvider";
 
-/// All that are known.
+/// All that are known. Of several for the same kind of device, the first is preferred where none is asked for: CUDA
+/// begins at once, where TensorRT takes minutes to build its engines.
 pub(crate) const ALL: [BuiltIn; 15] = [
-    BuiltIn { name: ep::ACL::NAME, is_on_cores: true, is_available: ep::ACL::is_available, make: acl },
-    BuiltIn::of::<ep::Azure>(false),
-    BuiltIn::of::<ep::CANN>(false),
-    BuiltIn::of::<ep::CoreML>(false),
-    BuiltIn::of::<ep::CUDA>(false),
-    BuiltIn::of::<ep::OneDNN>(true),
-    BuiltIn::of::<ep::NVRTX>(false),
-    BuiltIn::of::<ep::OpenVINO>(false),
-    BuiltIn::of::<ep::QNN>(false),
-    BuiltIn { name: ep::RKNPU::NAME, is_on_cores: false, is_available: ep::RKNPU::is_available, make: rknpu },
-    BuiltIn::of::<ep::TensorRT>(false),
-    BuiltIn { name: ep::VSINPU::NAME, is_on_cores: false, is_available: ep::VSINPU::is_available, make: vsinpu },
-    BuiltIn::of::<ep::Vitis>(false),
-    BuiltIn::of::<ep::WebGPU>(false),
-    BuiltIn::of::<ep::XNNPACK>(true),
+    BuiltIn { name: ep::ACL::NAME, place: ProviderPlace::Cores, is_available: ep::ACL::is_available, make: acl },
+    BuiltIn::of::<ep::Azure>(ProviderPlace::Elsewhere),
+    BuiltIn::of::<ep::CANN>(NPU),
+    BuiltIn::of::<ep::CoreML>(NPU),
+    BuiltIn::of::<ep::CUDA>(GPU),
+    BuiltIn::of::<ep::OneDNN>(ProviderPlace::Cores),
+    BuiltIn::of::<ep::NVRTX>(GPU),
+    BuiltIn::of::<ep::OpenVINO>(ProviderPlace::Elsewhere),
+    BuiltIn::of::<ep::QNN>(NPU),
+    BuiltIn { name: ep::RKNPU::NAME, place: NPU, is_available: ep::RKNPU::is_available, make: rknpu },
+    BuiltIn::of::<ep::TensorRT>(GPU),
+    BuiltIn { name: ep::VSINPU::NAME, place: NPU, is_available: ep::VSINPU::is_available, make: vsinpu },
+    BuiltIn::of::<ep::Vitis>(NPU),
+    BuiltIn::of::<ep::WebGPU>(GPU),
+    BuiltIn::of::<ep::XNNPACK>(ProviderPlace::Cores),
 ];
 
 fn with_any_options<E: ArbitrarilyConfigurableExecutionProvider + Default>(
@@ -137,7 +151,7 @@ mod tests {
     #[test]
     fn every_one_can_be_an_engine_of_a_board() {
         assert!(ALL.iter().all(|provider| provider.definition().is_some()));
-        let on_cores = ALL.iter().filter(|provider| provider.is_on_cores).filter_map(BuiltIn::definition);
+        let on_cores = ALL.iter().filter(|provider| provider.place == ProviderPlace::Cores).filter_map(BuiltIn::definition);
         let labels: Vec<String> = on_cores.map(|provider| provider.engine.to_string()).collect();
         assert_eq!(labels, ["acl", "dnnl", "xnnpack"]);
     }

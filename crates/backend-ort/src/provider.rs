@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 use std::path::{MAIN_SEPARATOR, Path};
 
 use millstream_backend::BackendError;
-use millstream_board::Provider;
+use millstream_board::{AcceleratorKind, Provider};
 use ort::device::Device;
 use ort::ep::ExecutionProviderDispatch;
 use ort::memory::DeviceType;
 use ort::session::builder::SessionBuilder;
 
-use crate::built_in_providers::{self as built_in, BuiltIn};
+use crate::built_in_providers::{self as built_in, BuiltIn, ProviderPlace};
 use crate::environment::Environment;
 use crate::library::VARIABLE;
 use crate::whole_library::fault;
@@ -115,8 +115,24 @@ impl Environment {
     pub fn core_providers(&self) -> impl Iterator<Item = Provider> {
         built_in::ALL
             .iter()
-            .filter(|provider| provider.is_on_cores && provider.is_available())
+            .filter(|provider| provider.place == ProviderPlace::Cores && provider.is_available())
             .filter_map(BuiltIn::definition)
+    }
+
+    /// Those of [`Environment::providers`] that drive a device which is here, with the kind of the device. A library that
+    /// was built with a provider may lack the provider's own, or its driver: such ones are left out.
+    pub fn device_providers(&self) -> impl Iterator<Item = (Provider, AcceleratorKind)> {
+        let on_device = built_in::ALL.iter().filter_map(|provider| match provider.place {
+            ProviderPlace::Device(kind) if provider.is_available() => Some((provider.definition()?, kind)),
+            _ => None,
+        });
+        on_device.filter(|(provider, _)| match OpenProvider::open(self, provider) {
+            Ok(_) => true,
+            Err(error) => {
+                tracing::debug!("not detected: {error}");
+                false
+            }
+        })
     }
 
     /// What a provider runs on, where it tells.
@@ -156,7 +172,7 @@ fn built_in(environment: &Environment, definition: &Provider) -> Result<Source, 
         return Err(format!("ONNX Runtime {version} was built without it; this one has {there}. To use it, {remedy}"));
     }
     let dispatch = known.with_options(&definition.options)?;
-    Ok(Source::BuiltIn { dispatch, is_on_cores: known.is_on_cores })
+    Ok(Source::BuiltIn { dispatch, is_on_cores: known.place == ProviderPlace::Cores })
 }
 
 fn plugin(environment: &Environment, definition: &Provider, library: &Path) -> Result<Source, String> {

@@ -214,6 +214,16 @@ fn providers_that_are_not_there_are_told_with_those_that_are() {
     says(&refusal(&provider("CPUExecutionProvider", None)), &["the engine onnxruntime"]);
 }
 
+/// What is detected is a device that its provider drives. Azure's is in the library, and is no device.
+#[test]
+fn providers_whose_device_is_not_here_are_not_detected() {
+    for (found, _) in environment().device_providers() {
+        assert!(environment().device_of(&found).is_ok(), "{found:?}");
+        assert!(!["AzureExecutionProvider", "OpenVINOExecutionProvider"].contains(&found.provider.as_str()));
+    }
+    assert!(environment().device_providers().all(|(found, _)| found.provider.as_str() != "RknpuExecutionProvider"));
+}
+
 #[test]
 fn a_provider_of_the_library_that_takes_nothing_is_used_for_nothing() {
     let model = model();
@@ -244,6 +254,38 @@ fn libraries_that_are_no_plug_ins_are_told() {
     let bytes = std::fs::read(main_library).unwrap();
     std::fs::write(&half, &bytes[..bytes.len() / 2]).unwrap();
     says(&refusal(&provider("cpu_ep", Some(&half))), &["half.so is not whole"]);
+}
+
+/// A plug-in that was made for an interface which this ONNX Runtime does not have yet.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_plug_in_of_another_version_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let (source, library) = (folder.path().join("plugin.c"), folder.path().join("plugin.so"));
+    let code = "
+        typedef struct { const void *(*get_api)(unsigned); } base_t;
+        typedef struct { void *(*create_status)(int, const char *); } api_t;
+        void *CreateEpFactories(const char *name, const base_t *base, const void *logger, void **factories,
+                                unsigned long most, unsigned long *count) {
+            *count = 0;
+            if (base->get_api(9999)) return 0;
+            return ((const api_t *)base->get_api(1))->create_status(1, \"needs version 9999 of the interface\");
+        }
+        void *ReleaseEpFactory(void *factory) { return 0; }";
+    std::fs::write(&source, code).unwrap();
+    let mut compile = std::process::Command::new("cc");
+    compile.args(["-shared", "-fPIC", "-o"]).arg(&library).arg(&source);
+    assert!(compile.status().unwrap().success(), "a C compiler makes the library");
+    let text = refusal(&provider("newer_ep", Some(&library)));
+    says(&text, &["plugin.so", "needs version 9999 of the interface", "look whether it is made for this version"]);
+}
+
+#[test]
+fn options_that_a_plug_in_does_not_know_are_told() {
+    let Some(plugin) = plugin() else { return };
+    let options = BTreeMap::from([("no_such_option".to_owned(), "1".to_owned())]);
+    let text = refusal(&Provider { options, ..plugin });
+    says(&text, &["no_such_option"]);
 }
 
 #[test]

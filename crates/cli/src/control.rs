@@ -1,17 +1,42 @@
 //! How commands follow long work: progress on standard error, Ctrl-C.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use millstream::{Control, Event, ProgressUnit};
+use millstream_predict::LeftOutEngine;
 
 use crate::progress::Steps;
 use crate::{interrupt, output};
 
+/// Engines that were not measured further, as events told of them.
+#[derive(Clone, Default)]
+pub(crate) struct LeftOutEngines(Arc<Mutex<Vec<LeftOutEngine>>>);
+
+impl LeftOutEngines {
+    fn add(&self, engine: &LeftOutEngine) {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if !known.contains(engine) {
+            known.push(engine.clone());
+        }
+    }
+
+    /// Those that were told of, each once.
+    pub(crate) fn all(&self) -> Vec<LeftOutEngine> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
 /// Shows what happens on standard error, and ends early when Ctrl-C is pressed.
 pub(crate) fn control() -> Control {
+    control_with(&LeftOutEngines::default())
+}
+
+/// The same, keeping which engines were left out.
+pub(crate) fn control_with(left_out_engines: &LeftOutEngines) -> Control {
     interrupt::listen();
+    let left_out_engines = left_out_engines.clone();
     let activities: Mutex<HashMap<String, Steps>> = Mutex::default();
 
     let show = move |event: &Event<'_>| match event {
@@ -38,7 +63,10 @@ pub(crate) fn control() -> Control {
         Event::Disturbed { activity, cores } => {
             output::remark(format!("{activity} was disturbed: other programs used {cores:.1} cores"));
         }
-        Event::LeftOut(left_out) => output::remark(left_out),
+        Event::LeftOut(left_out) => {
+            left_out_engines.add(left_out);
+            output::remark(left_out);
+        }
         Event::Planning { network } => {
             output::remark(format!("there is no schedule of {network} here: planning one ..."));
         }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use millstream_backend::{Backend, Observed};
 use millstream_backend_ort::{Environment, OrtBackend, SessionCache, SessionSettings, Spinning};
-use millstream_board::Provider;
+use millstream_board::{AcceleratorKind, Provider};
 use millstream_graph::Family;
 use millstream_onnx::Model;
 
@@ -63,6 +63,11 @@ pub(super) fn providers() -> Result<Vec<&'static str>, Error> {
 /// The providers that bring other kernels for cores.
 pub(super) fn core_providers() -> Result<Vec<Provider>, Error> {
     Ok(Environment::load()?.core_providers().collect())
+}
+
+/// The providers that drive devices of this computer, with what these are; none if the library is not there.
+pub(super) fn device_providers() -> Vec<(Provider, AcceleratorKind)> {
+    Environment::load().map(|environment| environment.device_providers().collect()).unwrap_or_default()
 }
 
 /// What a provider runs on, where it says so.

@@ -1,6 +1,6 @@
 //! Devices beside the cores that engines drive here.
 
-use millstream_board::{Accelerator, Board, EngineName, EngineSet};
+use millstream_board::{Accelerator, AcceleratorKind, Board, EngineName, EngineSet, Provider};
 
 use crate::backends::{cpu, gpu, openvino};
 use crate::error::Error;
@@ -20,6 +20,39 @@ pub(crate) fn with_providers_for<'a>(board: Board, engines: impl Iterator<Item =
     wanted.fold(board, Board::with_provider)
 }
 
+/// The board with the devices that providers of ONNX Runtime drive here.
+///
+/// # Errors
+/// [`Error::Board`] if the board can't have them.
+pub(crate) fn with_provider_devices(board: Board) -> Result<Board, Error> {
+    with_devices_of(board, cpu::device_providers())
+}
+
+/// The board with a device of each kind that these providers drive: of the first provider of that kind, which takes the
+/// place of what was found without one.
+fn with_devices_of(board: Board, found: Vec<(Provider, AcceleratorKind)>) -> Result<Board, Error> {
+    let mut accelerators = board.accelerators().to_vec();
+    let mut board = board;
+    for (provider, kind) in found {
+        if accelerators.iter().any(|known| known.kind == kind && known.engine.is_some()) {
+            continue;
+        }
+        accelerators.retain(|known| known.kind != kind);
+        let label = free_label(&accelerators, if kind == AcceleratorKind::Gpu { "G" } else { "N" });
+        let name = Some(provider.provider.to_string());
+        accelerators.push(Accelerator { name, engine: Some(provider.engine), ..Accelerator::new(label, kind) });
+        board = board.with_provider(provider);
+    }
+    Ok(board.with_accelerators(accelerators)?)
+}
+
+/// The label, with the first number from 2 on behind it if it is taken.
+fn free_label(known: &[Accelerator], label: &str) -> String {
+    let is_free = |label: &String| known.iter().all(|accelerator| accelerator.label != *label);
+    let numbered = (2_usize..).map(|number| format!("{label}{number}"));
+    std::iter::once(label.to_owned()).chain(numbered).find(is_free).unwrap_or_default()
+}
+
 /// The graphics devices of this computer.
 pub(crate) fn accelerators(has_software_gpus: bool) -> Vec<Accelerator> {
     gpu::accelerators(has_software_gpus)
@@ -28,4 +61,58 @@ pub(crate) fn accelerators(has_software_gpus: bool) -> Vec<Accelerator> {
 /// The devices of this computer that OpenVINO drives, beside those that are known already.
 pub(crate) fn openvino_devices(known: &[Accelerator]) -> Result<Vec<Accelerator>, Error> {
     openvino::devices(known)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+    use std::collections::BTreeMap;
+
+    use millstream_board::{EngineLabel, ProviderName};
+
+    use super::*;
+
+    fn provider(engine: &str, name: &str) -> Provider {
+        Provider {
+            engine: EngineLabel::try_from(engine).unwrap(),
+            provider: ProviderName::try_from(name.to_owned()).unwrap(),
+            options: BTreeMap::new(),
+            library: None,
+            device: None,
+        }
+    }
+
+    /// Label, engine and kind of each accelerator.
+    fn devices(board: &Board) -> Vec<(String, Option<String>, AcceleratorKind)> {
+        let of = |own: &Accelerator| (own.label.clone(), own.engine.map(|engine| engine.to_string()), own.kind);
+        board.accelerators().iter().map(of).collect()
+    }
+
+    #[test]
+    fn a_provider_drives_the_device_of_its_kind_and_the_first_of_several_does() {
+        let board = millstream_test_support::board("B2+G");
+        assert_eq!(devices(&with_devices_of(board.clone(), Vec::new()).unwrap()), devices(&board));
+
+        let (gpu, npu) = (AcceleratorKind::Gpu, AcceleratorKind::Npu);
+        let found = vec![
+            (provider("cuda", "CUDAExecutionProvider"), gpu),
+            (provider("qnn", "QNNExecutionProvider"), npu),
+            (provider("tensorrt", "TensorrtExecutionProvider"), gpu),
+        ];
+        let with = with_devices_of(board, found.clone()).unwrap();
+        let expected = [("G", "cuda", gpu), ("N", "qnn", npu)];
+        assert_eq!(devices(&with), expected.map(|(label, engine, kind)| (label.into(), Some(engine.into()), kind)));
+        let engines: Vec<String> = with.providers().iter().map(|provider| provider.engine.to_string()).collect();
+        assert_eq!(engines, ["cuda", "qnn"], "one that drives nothing is no engine of the board");
+        assert_eq!(devices(&with_devices_of(with.clone(), found).unwrap()), devices(&with), "a second time adds none");
+        // A board file that is written from it can be read again.
+        assert_eq!(Board::from_json(&serde_json::to_string(&with.to_document()).unwrap()).unwrap(), with);
+    }
+
+    #[test]
+    fn a_label_that_is_taken_gets_a_number() {
+        let taken = ["N", "N2"].map(|label| Accelerator::new(label, AcceleratorKind::Dsp));
+        assert_eq!(free_label(&taken, "N"), "N3");
+        assert_eq!(free_label(&taken, "G"), "G");
+    }
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use millstream_backend::{Backend, Observed};
-use millstream_board::Provider;
+use millstream_board::{AcceleratorKind, Provider};
 use millstream_graph::Family;
 use millstream_onnx::Model;
 
@@ -47,6 +47,10 @@ pub(super) fn providers() -> Result<Vec<&'static str>, Error> {
 
 pub(super) fn core_providers() -> Result<Vec<Provider>, Error> {
     Err(MISSING)
+}
+
+pub(super) fn device_providers() -> Vec<(Provider, AcceleratorKind)> {
+    Vec::new()
 }
 
 pub(super) fn device_of(_: &Provider) -> Result<Option<String>, Error> {

@@ -97,10 +97,13 @@ fn id(accelerator: &Accelerator) -> Option<&str> {
     accelerator.name.as_deref()?.strip_prefix(PREFIX)?.split(':').next()
 }
 
-/// Its devices beside the cores, as accelerators; graphics devices only where none are known: the others are likely the
-/// same.
+/// Its devices beside the cores, as accelerators; none of a kind of which some are known: these are likely the same.
 pub(super) fn devices(known: &[Accelerator]) -> Result<Vec<Accelerator>, Error> {
     let all = library()?.devices().map_err(millstream_backend::BackendError::from)?;
+    Ok(accelerators(&all, known))
+}
+
+fn accelerators(all: &[engine::Device], known: &[Accelerator]) -> Vec<Accelerator> {
     let (mut gpus, mut npus) = (0, 0);
     let accelerator = |device: &engine::Device| {
         let (kind, letter, count) = if device.is_gpu() {
@@ -111,10 +114,12 @@ pub(super) fn devices(known: &[Accelerator]) -> Result<Vec<Accelerator>, Error> 
         *count += 1;
         let label = if *count == 1 { letter.to_owned() } else { format!("{letter}{count}") };
         let name = Some(format!("{PREFIX}{}: {}", device.id, device.name));
-        Accelerator { name, ..Accelerator::new(label, kind) }
+        Accelerator { name, memory_bytes: device.memory_bytes, ..Accelerator::new(label, kind) }
     };
-    let is_wanted = |device: &&engine::Device| !device.is_cpu() && (known.is_empty() || !device.is_gpu());
-    Ok(all.iter().filter(is_wanted).map(accelerator).collect())
+    let is_known = |kind: AcceleratorKind| known.iter().any(|accelerator| accelerator.kind == kind);
+    let kind = |device: &engine::Device| if device.is_gpu() { AcceleratorKind::Gpu } else { AcceleratorKind::Npu };
+    let is_wanted = |device: &&engine::Device| !device.is_cpu() && !is_known(kind(device));
+    all.iter().filter(is_wanted).map(accelerator).collect()
 }
 
 #[cfg(test)]
@@ -123,6 +128,33 @@ mod tests {
     use millstream_test_support::not_tested;
 
     use super::*;
+
+    fn device(id: &str, memory_bytes: Option<u64>) -> engine::Device {
+        engine::Device { id: id.into(), name: format!("Some {id}"), version: "2026.4.1".into(), memory_bytes }
+    }
+
+    #[test]
+    fn devices_beside_the_cores_are_accelerators_with_their_memory() {
+        let all = [device("CPU", None), device("GPU.0", None), device("GPU.1", Some(8 << 30)), device("NPU", None)];
+        let found = accelerators(&all, &[]);
+        let of = |own: &Accelerator| (own.label.clone(), own.kind, own.memory_bytes, id(own).map(str::to_owned));
+        let (gpu, npu) = (AcceleratorKind::Gpu, AcceleratorKind::Npu);
+        let expected = [
+            ("V".to_owned(), gpu, None, Some("GPU.0".to_owned())),
+            ("V2".to_owned(), gpu, Some(8 << 30), Some("GPU.1".to_owned())),
+            ("N".to_owned(), npu, None, Some("NPU".to_owned())),
+        ];
+        assert_eq!(found.iter().map(of).collect::<Vec<_>>(), expected);
+        assert!(found.iter().all(drives) && !drives(&Accelerator::new("G", gpu)));
+
+        let labels = |kind| {
+            let known = [Accelerator::new("X", kind)];
+            accelerators(&all, &known).into_iter().map(|own| own.label).collect::<Vec<_>>()
+        };
+        assert_eq!(labels(gpu), ["N"], "another library drives the graphics devices");
+        assert_eq!(labels(npu), ["V", "V2"]);
+        assert_eq!(labels(AcceleratorKind::Dsp), ["V", "V2", "N"]);
+    }
 
     #[test]
     fn an_engine_computes_with_the_precision_of_its_name() {

@@ -31,7 +31,7 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// This computer, with its graphics devices.
+    /// This computer, with its graphics devices, and the devices that providers of ONNX Runtime drive here.
     ///
     /// # Errors
     /// [`Error::Machine`] if the system does not tell what it has.
@@ -47,6 +47,7 @@ impl Machine {
     pub fn detect_with(has_software_gpus: bool) -> Result<Self, Error> {
         let board = millstream_machine::detect()?;
         let board = board.with_accelerators(crate::backends::devices::accelerators(has_software_gpus))?;
+        let board = crate::backends::devices::with_provider_devices(board)?;
         Ok(Self { is_here: true, ..Self::of_board(board) })
     }
 

@@ -10,6 +10,7 @@ mod system;
 
 use anyhow::{Result, bail};
 use millstream::{Machine, Network, Planned, files, plan, plan_with_clocks};
+use millstream_predict::LeftOutEngine;
 use millstream_schedule::{ScheduleDocument, SizesDocument};
 use serde::Serialize;
 
@@ -17,7 +18,7 @@ use crate::arguments::{Algorithm, DEFAULT_MODEL, ScheduleCommand};
 use crate::commands::schedule::one_plan::{
     AlgorithmPoint, ClockedPoint, OnePlan, Point, bound, front_rows, warn_of_unpredictable,
 };
-use crate::control::control;
+use crate::control::{LeftOutEngines, control_with};
 use crate::distinct::NamedFiles;
 use crate::{html, output};
 use page::PlanPage;
@@ -35,6 +36,9 @@ struct Report<'a> {
     schedule: &'a ScheduleDocument,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     algorithms: Vec<AlgorithmPoint>,
+    /// Engines that no schedule of the network uses, with what they could save at most.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    left_out_engines: Vec<LeftOutEngine>,
 }
 
 fn named_files(command: &ScheduleCommand) -> NamedFiles {
@@ -117,8 +121,8 @@ fn write(command: &ScheduleCommand, mut planned: Vec<OnePlan>, has_sizes: bool) 
     files::write(&command.output, &text)?;
     if command.json {
         match (documents.as_slice(), planned.pop()) {
-            ([schedule], Some(OnePlan { front, clocked_front, algorithms, .. })) if !has_sizes => {
-                output::json(&Report { front, clocked_front, schedule, algorithms })?;
+            ([schedule], Some(OnePlan { front, clocked_front, algorithms, left_out_engines, .. })) if !has_sizes => {
+                output::json(&Report { front, clocked_front, schedule, algorithms, left_out_engines })?;
             }
             _ => output::json(&documents)?,
         }
@@ -136,10 +140,12 @@ fn plan_one(command: &ScheduleCommand, network: &Network, machine: &Machine) -> 
     if command.cost.is_some() && !command.clocks {
         warn_of_unpredictable(network);
     }
+    let left_out_engines = LeftOutEngines::default();
+    let control = control_with(&left_out_engines);
     let planned = if command.clocks {
-        plan_with_clocks(machine, network, &aim, costs.unwrap_or(millstream::CostSource::Cached), &control())
+        plan_with_clocks(machine, network, &aim, costs.unwrap_or(millstream::CostSource::Cached), &control)
     } else {
-        plan(machine, network, &aim, command.on(), &control())
+        plan(machine, network, &aim, command.on(), &control)
     };
     let Planned { plans, plan: chosen, schedule, document, clocked_front } =
         limits::explain_missed(planned, aim.margin)?;
@@ -157,6 +163,7 @@ fn plan_one(command: &ScheduleCommand, network: &Network, machine: &Machine) -> 
     }
 
     let bound = bound(&document, &plans);
+    let left_out_engines = left_out_engines.all();
     let page = PlanPage {
         network,
         board: machine.board(),
@@ -165,9 +172,10 @@ fn plan_one(command: &ScheduleCommand, network: &Network, machine: &Machine) -> 
         front: &front,
         costs: Some(&plans.table),
         bound: &bound,
+        left_out_engines: &left_out_engines,
     };
     let chapter = command.html.is_some().then(|| page.chapter(Vec::new()));
     let clocked_front = clocked_front.unwrap_or_default().into_iter().map(ClockedPoint::of).collect();
     let front = front.into_iter().map(Point::of).collect();
-    Ok(OnePlan { document, front, clocked_front, algorithms: Vec::new(), chapter })
+    Ok(OnePlan { document, front, clocked_front, algorithms: Vec::new(), left_out_engines, chapter })
 }

@@ -3,6 +3,7 @@
 use millstream::{Network, Plans, SearchWork};
 use millstream_cost::{Clocks, Nanoseconds};
 use millstream_pipeline::{ClockedPlan, Nanojoules, Objective, Plan};
+use millstream_predict::LeftOutEngine;
 use millstream_report::{FrontRow, ReportChapter, bound_text};
 use millstream_schedule::{Prediction, ScheduleDocument};
 use serde::Serialize;
@@ -16,6 +17,8 @@ pub(super) struct OnePlan {
     pub(super) clocked_front: Vec<ClockedPoint>,
     /// What other algorithms made, if they were asked.
     pub(super) algorithms: Vec<AlgorithmPoint>,
+    /// Engines that were not measured further.
+    pub(super) left_out_engines: Vec<LeftOutEngine>,
     /// Its part of the page, if one is wanted.
     pub(super) chapter: Option<ReportChapter>,
 }

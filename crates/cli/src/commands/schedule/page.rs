@@ -3,6 +3,7 @@
 use millstream::Network;
 use millstream_board::Board;
 use millstream_cost::CostTable;
+use millstream_predict::LeftOutEngine;
 use millstream_report::{
     Fact, FrontRow, Number, Part, ReportChapter, ReportSection, Tone, chosen_row, decision_facts, front_drawing,
     front_table, gantt_drawing, joules, milliseconds, network_drawing, processor_lanes, rate, simulated_bars,
@@ -26,6 +27,8 @@ pub(super) struct PlanPage<'a> {
     pub(super) costs: Option<&'a CostTable>,
     /// What is proven of its period.
     pub(super) bound: &'a str,
+    /// Engines that no schedule of the network uses.
+    pub(super) left_out_engines: &'a [LeftOutEngine],
 }
 
 impl PlanPage<'_> {
@@ -37,7 +40,9 @@ impl PlanPage<'_> {
             let text = "Operators that processors share, because that lets the stage finish earlier:";
             stages.extend([Part::Text(text.to_owned()), Part::Table(table)]);
         }
-        let decision = decision_facts(self.document, self.bound, self.front);
+        let mut decision = decision_facts(self.document, self.bound, self.front);
+        let left_out = self.left_out_engines.iter();
+        decision.extend(left_out.map(|engine| Fact::new("Left out", format!("{engine}, so it was measured no further."))));
         let mut sections = vec![
             ReportSection::new("What is expected", vec![Part::Numbers(self.numbers())]),
             ReportSection::new("What was decided, and why", vec![Part::Facts(decision)]),

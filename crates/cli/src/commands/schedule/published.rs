@@ -76,6 +76,7 @@ pub(super) fn plan_one(
         front: &[],
         costs: Some(&plan.table),
         bound: &bound,
+        left_out_engines: &[],
     };
     let chapter = command.html.is_some().then(|| page.chapter(Vec::new()));
     let point = AlgorithmPoint {
@@ -89,6 +90,7 @@ pub(super) fn plan_one(
         front: Vec::new(),
         clocked_front: Vec::new(),
         algorithms: vec![point],
+        left_out_engines: Vec::new(),
         chapter,
     })
 }
@@ -120,6 +122,7 @@ pub(super) fn plan_all(command: &ScheduleCommand, network: &Network, machine: &M
         front: &front,
         costs: Some(&ours.plans.table),
         bound: &bound,
+        left_out_engines: &[],
     };
     let chapter = command.html.is_some().then(|| {
         let parts = vec![Part::Text(heading), Part::Table(algorithm_table(&table_rows(&compared)))];
@@ -130,6 +133,7 @@ pub(super) fn plan_all(command: &ScheduleCommand, network: &Network, machine: &M
         front: front.into_iter().map(Point::of).collect(),
         clocked_front: Vec::new(),
         algorithms: points(&compared),
+        left_out_engines: Vec::new(),
         chapter,
     })
 }

@@ -77,8 +77,9 @@ fn chapters(networks: &[Network], shared: &Shared, board: &Board) -> Result<Vec<
         let schedule = &document.resolve(network.graph(), network.digest(), board)?;
         let alone = bound_text(document, None, None, board.memory_bytes_per_second().is_some());
         let bound = &format!("if this network had the board alone, {alone}");
-        chapters
-            .push(PlanPage { network, board, schedule, document, front: &[], costs: None, bound }.chapter(Vec::new()));
+        let left_out_engines = &[];
+        let page = PlanPage { network, board, schedule, document, front: &[], costs: None, bound, left_out_engines };
+        chapters.push(page.chapter(Vec::new()));
     }
     Ok(chapters)
 }
