@@ -151,7 +151,8 @@ mod tests {
     #[test]
     fn every_one_can_be_an_engine_of_a_board() {
         assert!(ALL.iter().all(|provider| provider.definition().is_some()));
-        let on_cores = ALL.iter().filter(|provider| provider.place == ProviderPlace::Cores).filter_map(BuiltIn::definition);
+        let on_cores =
+            ALL.iter().filter(|provider| provider.place == ProviderPlace::Cores).filter_map(BuiltIn::definition);
         let labels: Vec<String> = on_cores.map(|provider| provider.engine.to_string()).collect();
         assert_eq!(labels, ["acl", "dnnl", "xnnpack"]);
     }

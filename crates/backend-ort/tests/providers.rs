@@ -281,14 +281,6 @@ fn a_plug_in_of_another_version_is_told() {
 }
 
 #[test]
-fn options_that_a_plug_in_does_not_know_are_told() {
-    let Some(plugin) = plugin() else { return };
-    let options = BTreeMap::from([("no_such_option".to_owned(), "1".to_owned())]);
-    let text = refusal(&Provider { options, ..plugin });
-    says(&text, &["no_such_option"]);
-}
-
-#[test]
 fn devices_that_a_plug_in_does_not_have_are_told_with_those_that_it_has() {
     let Some(plugin) = plugin() else { return };
     let second = Provider { device: Some(1), ..plugin.clone() };

@@ -126,3 +126,106 @@ fn a_node_that_does_the_work_of_several_blocks_is_divided_among_them() {
         assert!((made / expected - 1.0).abs() < 0.1, "{made} microseconds, not {expected}");
     }
 }
+
+/// What a segment costs an engine at its ends, beside its blocks: for bringing what it takes in into its own layout, and
+/// for making what it hands out readable for everybody.
+struct Ends {
+    engine: EngineName,
+    block_seconds: f64,
+    /// Seconds for a byte.
+    taking_in: f64,
+    handing_out: f64,
+}
+
+/// One is quick to take in and slow to hand out, and the other the other way round. What the ends take stays within how
+/// far a block may be from its trace.
+const ENDS: [Ends; 2] = [
+    Ends { engine: EngineName::OnnxRuntime, block_seconds: 3e-4, taking_in: 1e-11, handing_out: 2e-10 },
+    Ends { engine: EngineName::OpenVino, block_seconds: 2e-4, taking_in: 1.5e-10, handing_out: 5e-12 },
+];
+
+/// A chain of eight convolutions over maps of all sizes.
+fn chain_of_sizes() -> Model {
+    let mut builder = ModelBuilder::new("sizes");
+    let mut channels = 4;
+    let mut value = builder.input("x", [1, channels, 64, 64]);
+    for made in [16, 3, 12, 20, 5, 9, 14, 7] {
+        let filter = builder.weight("filter", &Weight::from_f32([made, channels, 1, 1], vec![0.5; made * channels]));
+        value = builder.node("Conv", &[&value, &filter]);
+        channels = made;
+    }
+    builder.output(&value);
+    builder.build().unwrap()
+}
+
+/// What a change of the engine costs depends on both: on how the one hands out and how the other takes in. Segments
+/// are measured with both ends, and never in pairs; what they say is enough for every pair at every place.
+#[test]
+fn a_change_of_the_engine_costs_what_one_hands_out_and_the_other_takes_in() {
+    let model = chain_of_sizes();
+    let (graph, chain) = (model.graph(), Chain::of(model.graph()));
+    let count = chain.blocks().len();
+    assert_eq!(count, 8);
+    let input_bytes = chain.input_bytes(graph);
+    // What crosses before each block: nothing before the first and behind the last.
+    let crossing: Vec<f64> = (0..=count)
+        .map(|cut| if cut == 0 || cut == count { 0.0 } else { input_bytes.of(cut..cut + 1) as f64 })
+        .collect();
+    let truth = |ends: &Ends, range: std::ops::Range<usize>| {
+        ends.block_seconds * range.len() as f64
+            + ends.taking_in * crossing[range.start]
+            + ends.handing_out * crossing[range.end]
+    };
+
+    let traced: Vec<(EngineName, Vec<usize>, f64)> = ENDS
+        .iter()
+        .flat_map(|ends| (0..count).map(|operator| (ends.engine, vec![operator], 1e6 * ends.block_seconds)))
+        .collect();
+    let traced: Vec<(EngineName, &[usize], f64)> =
+        traced.iter().map(|(engine, operators, time)| (*engine, &operators[..], *time)).collect();
+    let mut profile = profile(&model, &traced);
+    for ends in &ENDS {
+        for length in [1, 2, 4, 8] {
+            for start in (0..count).step_by(length) {
+                profile.networks[0].samples.push(SegmentSample {
+                    processor: ProcessorClass::new("B", 1).with_engine(ends.engine),
+                    start,
+                    end: start + length,
+                    input_bytes: input_bytes.of(start..start + length),
+                    concurrent: 1,
+                    time: Statistics {
+                        median_seconds: truth(ends, start..start + length),
+                        mad_seconds: 0.0,
+                        repetitions: 9,
+                    },
+                    conditions: SampleConditions::default(),
+                });
+            }
+        }
+    }
+
+    let table = costs(&profile, &model).unwrap();
+    let class = |ends: &Ends| table.find(&ProcessorClass::new("B", 1).with_engine(ends.engine)).unwrap();
+    let blocks = |ends: &Ends, range: std::ops::Range<usize>| -> f64 {
+        chain.operators(range).iter().map(|&id| table.time(class(ends), id).unwrap().seconds()).sum()
+    };
+    let [one, other] = &ENDS;
+    let mut dearest = 0.0_f64;
+    for cut in 1..count {
+        let bytes = crossing[cut] as u64;
+        let expected = |[first, second]: [&Ends; 2]| truth(first, 0..cut) + truth(second, cut..count);
+        let predicted = |[first, second]: [&Ends; 2]| {
+            let hand_over = table.hand_over(class(first), class(second), bytes).seconds();
+            blocks(first, 0..cut) + hand_over + blocks(second, cut..count)
+        };
+        for pair in [[one, one], [one, other], [other, one], [other, other]] {
+            let error = predicted(pair) / expected(pair) - 1.0;
+            // No sample is believed to be closer.
+            assert!(error.abs() < 0.005, "{} to {} before block {cut}: {error}", pair[0].engine, pair[1].engine);
+        }
+        // Whoever took one side's word for both would be further off where much crosses.
+        let at_cut = |[first, second]: [&Ends; 2]| crossing[cut] * (first.handing_out + second.taking_in);
+        dearest = dearest.max((at_cut([one, other]) - at_cut([other, one])) / expected([one, other]));
+    }
+    assert!(dearest > 0.025, "the two orders differ by {dearest} at the most");
+}

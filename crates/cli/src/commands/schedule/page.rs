@@ -42,7 +42,8 @@ impl PlanPage<'_> {
         }
         let mut decision = decision_facts(self.document, self.bound, self.front);
         let left_out = self.left_out_engines.iter();
-        decision.extend(left_out.map(|engine| Fact::new("Left out", format!("{engine}, so it was measured no further."))));
+        decision
+            .extend(left_out.map(|engine| Fact::new("Left out", format!("{engine}, so it was measured no further."))));
         let mut sections = vec![
             ReportSection::new("What is expected", vec![Part::Numbers(self.numbers())]),
             ReportSection::new("What was decided, and why", vec![Part::Facts(decision)]),
