@@ -38,13 +38,24 @@ pub enum Spinning {
     Never,
 }
 
+/// The threads of a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Threads {
+    /// One for each of the processor's cores, on it.
+    Pinned,
+    /// As many, where the system has them run.
+    Free,
+    /// As ONNX Runtime does unless somebody tells it: one for each physical core that it sees, whatever the processor.
+    Default,
+}
+
 /// How sessions are set up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SessionSettings {
     /// What waiting threads do.
     pub spinning: Spinning,
-    /// Whether the session's threads are pinned to the processor's cores.
-    pub pinned: bool,
+    /// How many threads compute, and where.
+    pub threads: Threads,
     /// Whether ONNX Runtime may fuse operators and change layouts. Without that, every operator is computed as its
     /// definition says, rounded after each: slow, and good to see how much rounding matters to a network.
     pub optimised: bool,
@@ -56,7 +67,7 @@ pub struct SessionSettings {
 
 impl Default for SessionSettings {
     fn default() -> Self {
-        Self { spinning: Spinning::WhileRunning, pinned: true, optimised: true, exact_integers: false }
+        Self { spinning: Spinning::WhileRunning, threads: Threads::Pinned, optimised: true, exact_integers: false }
     }
 }
 

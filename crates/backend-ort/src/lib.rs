@@ -59,7 +59,7 @@ mod weights;
 mod whole_library;
 mod whole_times;
 
-pub use backend::{OrtBackend, SessionSettings, Spinning};
+pub use backend::{OrtBackend, SessionSettings, Spinning, Threads};
 pub use environment::{Environment, TELEMETRY};
 pub use plain::{Declared, PlainSession};
 pub use preparation::Preparation;

@@ -52,6 +52,7 @@ mod parts;
 mod point;
 mod refusals;
 mod rig;
+mod seams;
 mod subject;
 mod tensors;
 mod tile_models;

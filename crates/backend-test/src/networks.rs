@@ -8,6 +8,7 @@ use millstream_graph::{Graph, OperatorId, ValueId};
 
 use crate::operators;
 use crate::rig::{Rig, failed, zoo};
+use crate::seams;
 use crate::subject::Subject;
 use crate::tensors::{agree, frame_of};
 
@@ -96,6 +97,14 @@ fn network(subject: &Subject, rig: &Rig, reference: Option<&Rig>) -> Result<(), 
         let what = format!("in {} segments", segments.len());
         let divided = in_segments(rig, &segments, &frames[1])?;
         agree(&divided, &made[1], tolerance).map_err(failed(&what))?;
+    }
+    if seams::has_fixed_sums(graph)
+        && let Some(place) = seams::seam(subject, &rig.model)?
+    {
+        let divided = in_segments(rig, &seams::halves(graph, place), &frames[1])?;
+        if !seams::are_same(&divided, &made[1]) {
+            return Err(format!("cut before operator {place}, its two segments give other bits than the whole"));
+        }
     }
     Ok(())
 }

@@ -137,14 +137,19 @@ fn compare_shows_every_contender() {
         .map(|contender| contender["name"].as_str().unwrap())
         .collect();
     assert!(names[0].starts_with("millstream for throughput"), "{names:?}");
-    let rivals = ["ONNX Runtime, all cores", "ONNX Runtime, fastest cluster", "ONNX Runtime, an instance per core"];
+    let rivals = [
+        "ONNX Runtime, default",
+        "ONNX Runtime, all cores",
+        "ONNX Runtime, fastest cluster",
+        "ONNX Runtime, an instance per core",
+    ];
     let first = names.iter().position(|name| *name == rivals[0]).unwrap();
-    assert_eq!(names[first..first + 3], rivals);
+    assert_eq!(names[first..first + 4], rivals);
 
     // Where its library could be fetched.
     let more =
         ["OpenVINO, LATENCY", "OpenVINO, THROUGHPUT", "OpenVINO, fastest cluster", "OpenVINO, an instance per core"];
-    assert!(names[first + 3..].is_empty() || names[first + 3..] == more, "{names:?}");
+    assert!(names[first + 4..].is_empty() || names[first + 4..] == more, "{names:?}");
 }
 
 #[test]

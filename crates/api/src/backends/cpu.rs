@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use millstream_backend::{Backend, Observed};
-use millstream_backend_ort::{Environment, OrtBackend, SessionCache, SessionSettings, Spinning};
+use millstream_backend_ort::{Environment, OrtBackend, SessionCache, SessionSettings, Spinning, Threads};
 use millstream_board::{AcceleratorKind, Provider};
 use millstream_graph::Family;
 use millstream_onnx::Model;
@@ -85,7 +85,18 @@ pub(super) fn unoptimised(model: &Arc<Model>) -> Result<Arc<dyn Backend>, Error>
 }
 
 pub(super) fn as_it_comes(model: &Arc<Model>) -> Result<Arc<dyn Backend>, Error> {
-    with_settings(model, SessionSettings { spinning: Spinning::Always, pinned: false, ..SessionSettings::default() })
+    with_settings(
+        model,
+        SessionSettings { spinning: Spinning::Always, threads: Threads::Free, ..SessionSettings::default() },
+    )
+}
+
+/// With the settings that a session has unless somebody changes them.
+pub(super) fn by_default(model: &Arc<Model>) -> Result<Arc<dyn Backend>, Error> {
+    with_settings(
+        model,
+        SessionSettings { spinning: Spinning::Always, threads: Threads::Default, ..SessionSettings::default() },
+    )
 }
 
 pub(super) fn session(model: &Arc<Model>, threads: SessionThreads, pinned: bool) -> Result<Arc<dyn Backend>, Error> {
@@ -94,7 +105,8 @@ pub(super) fn session(model: &Arc<Model>, threads: SessionThreads, pinned: bool)
         SessionThreads::SpinWhileRunning => Spinning::WhileRunning,
         SessionThreads::Sleep => Spinning::Never,
     };
-    with_settings(model, SessionSettings { spinning, pinned, ..SessionSettings::default() })
+    let threads = if pinned { Threads::Pinned } else { Threads::Free };
+    with_settings(model, SessionSettings { spinning, threads, ..SessionSettings::default() })
 }
 
 fn with_settings(model: &Arc<Model>, settings: SessionSettings) -> Result<Arc<dyn Backend>, Error> {

@@ -120,11 +120,10 @@ pub(crate) fn unoptimised(model: &Arc<Model>) -> Result<Arc<dyn Backend>, Error>
 pub(crate) fn plainly(engine: EngineName, model: &Arc<Model>) -> Result<Vec<Plain>, Error> {
     match engine {
         EngineName::OpenVino | EngineName::OpenVinoWith(_) => openvino::plainly(engine, model),
-        EngineName::OnnxRuntime => Ok(vec![Plain {
-            name: "ONNX Runtime, all cores".to_owned(),
-            backend: cpu::as_it_comes(model)?,
-            requests: 1,
-        }]),
+        EngineName::OnnxRuntime => {
+            let plain = |name: &str, backend| Plain { name: format!("ONNX Runtime, {name}"), backend, requests: 1 };
+            Ok(vec![plain("default", cpu::by_default(model)?), plain("all cores", cpu::as_it_comes(model)?)])
+        }
         // It is a rival as sessions that are pinned.
         EngineName::Provider(_) => Ok(Vec::new()),
         other => Err(unknown(other)),

@@ -69,6 +69,10 @@ pub(super) fn session(_: &Arc<Model>, _: SessionThreads, _: bool) -> Result<Arc<
     Err(MISSING)
 }
 
+pub(super) fn by_default(_: &Arc<Model>) -> Result<Arc<dyn Backend>, Error> {
+    Err(MISSING)
+}
+
 pub(super) fn as_it_comes(_: &Arc<Model>) -> Result<Arc<dyn Backend>, Error> {
     Err(MISSING)
 }
