@@ -143,7 +143,6 @@ impl OpenVinoBackend {
         }
     }
 
-    /// What prepares the segment of a request.
     /// The error for a processor that this does not run on.
     fn misplaced(&self, processor: &Processor) -> BackendError {
         let place = match &self.place {
@@ -154,6 +153,7 @@ impl OpenVinoBackend {
         BackendError::Unavailable { backend: NAME.to_owned(), detail }
     }
 
+    /// The segment, compiled, with a request for it; `is_timed`: one that tells what its nodes take.
     fn prepared(
         &self,
         segment: &Segment,
@@ -177,7 +177,9 @@ impl OpenVinoBackend {
                 let properties = settings::of_cores(self.precision, threads, is_timed);
                 (devices::CPU, properties, Some(Pinning::of_current_thread(processor)), hold)
             }
-            Where::Device { watch, .. } => (watch.id(), settings::of_device(self.precision, is_timed), None, None),
+            Where::Device { watch, .. } => {
+                (watch.id(), settings::of_device(watch.id(), self.precision, is_timed), None, None)
+            }
             Where::Hinted { hint, .. } => {
                 if segment.operators.len() != graph.operators().len() {
                     return Err(failed("it is left to a hint, and runs the whole network only".to_owned()));

@@ -110,7 +110,22 @@ fn own_memory(device_type: Option<&str>, total_memory: Option<&str>) -> Option<u
 
 #[cfg(test)]
 mod tests {
-    use super::own_memory;
+    use super::{BackendError, DeviceWatch, own_memory};
+    use crate::library::OpenVino;
+
+    #[test]
+    fn a_device_that_is_not_there_any_more_is_lost() {
+        let Ok(library) = OpenVino::load() else {
+            return millstream_test_support::not_tested("OPENVINO", "there is no OpenVINO here");
+        };
+        let watch = |id: &str| DeviceWatch { library: library.clone(), id: id.to_owned() };
+        assert!(watch("CPU").lost().is_none());
+        let Some(BackendError::DeviceLost { backend, detail }) = watch("GPU.7").lost() else {
+            panic!("GPU.7 was unplugged");
+        };
+        assert_eq!(backend, "openvino");
+        assert!(detail.contains("no device GPU.7") && detail.contains("CPU"), "{detail}");
+    }
 
     #[test]
     fn only_a_discrete_device_has_memory_to_itself() {

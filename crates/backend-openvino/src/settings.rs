@@ -1,5 +1,7 @@
 //! Precisions and hints, and the properties of OpenVINO that follow from them.
 
+use crate::devices::CPU;
+
 /// What floats are computed with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Precision {
@@ -66,20 +68,22 @@ pub(crate) fn of_cores(precision: Precision, threads: usize, is_timed: bool) -> 
         // each segment.
         properties.push(("LP_TRANSFORMS_MODE", "NO".to_owned()));
     }
-    properties.extend(of_device(precision, is_timed));
+    properties.extend(of_device(CPU, precision, is_timed));
     properties
 }
 
 /// What a model is compiled with for cores if threads and streams are left to the library.
 pub(crate) fn of_hint(precision: Precision, hint: Hint) -> Properties {
-    let mut properties = of_device(precision, false);
+    let mut properties = of_device(CPU, precision, false);
     properties.push(("PERFORMANCE_HINT", hint.name().to_owned()));
     properties
 }
 
-/// What a model is compiled with for any device.
-pub(crate) fn of_device(precision: Precision, is_timed: bool) -> Properties {
-    let mut properties = vec![("INFERENCE_PRECISION_HINT", precision.hint().to_owned())];
+/// What a model is compiled with for a device. NPUs have no floats of 32 bits, and refuse to be asked for them.
+pub(crate) fn of_device(id: &str, precision: Precision, is_timed: bool) -> Properties {
+    let hint = ("INFERENCE_PRECISION_HINT", precision.hint().to_owned());
+    let has_floats = precision != Precision::F32 || !id.starts_with("NPU");
+    let mut properties: Properties = has_floats.then_some(hint).into_iter().collect();
     if is_timed {
         properties.push(("PERF_COUNT", "YES".to_owned()));
     }
@@ -89,6 +93,16 @@ pub(crate) fn of_device(precision: Precision, is_timed: bool) -> Properties {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_npu_is_not_asked_for_floats_that_it_does_not_have() {
+        let keys = |id, precision| {
+            of_device(id, precision, true).into_iter().map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>()
+        };
+        assert_eq!(keys("NPU", Precision::F32), ["PERF_COUNT=YES"]);
+        assert_eq!(keys("NPU.1", Precision::F16), ["INFERENCE_PRECISION_HINT=f16", "PERF_COUNT=YES"]);
+        assert_eq!(keys("GPU.0", Precision::F32), ["INFERENCE_PRECISION_HINT=f32", "PERF_COUNT=YES"]);
+    }
 
     #[test]
     fn less_precision_is_only_used_when_it_is_asked_for() {

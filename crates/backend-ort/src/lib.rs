@@ -42,6 +42,7 @@ mod convert;
 mod destination;
 mod environment;
 mod library;
+mod light;
 mod lock;
 mod partition;
 mod place;

@@ -11,18 +11,23 @@ use crate::rig::failed;
 use crate::subject::Subject;
 use crate::tensors::frame_of;
 
-/// The place in the network's order that is nearest to its middle and lies between two groups of operators that the
-/// backend runs as one; `None` if everything is one.
-pub(crate) fn seam(subject: &Subject, model: &Arc<Model>) -> Result<Option<usize>, String> {
+/// How many places a network is cut at, one at a time.
+const CUTS: usize = 3;
+
+/// Places in the network's order, spread over it, that lie between two groups of operators which the backend runs as
+/// one; none if everything is one.
+pub(crate) fn seams(subject: &Subject, model: &Arc<Model>) -> Result<Vec<usize>, String> {
     let graph = model.graph();
     let backend = (subject.open)(model).map_err(failed("opening the backend"))?;
     let frame = frame_of(graph, 1)?;
     let whole = Segment::whole(graph);
     let groups = backend.trace(&whole, &subject.processor, &frame, &mut |_| false).map_err(failed("a trace"))?;
     let order = graph.order();
-    let middle = order.len() / 2;
-    let seams = (1..order.len()).filter(|&place| is_seam(order, &groups, place));
-    Ok(seams.min_by_key(|place| place.abs_diff(middle)))
+    let all: Vec<usize> = (1..order.len()).filter(|&place| is_seam(order, &groups, place)).collect();
+    let mut chosen: Vec<usize> =
+        (1..=CUTS).filter_map(|part| all.get(part * all.len() / (CUTS + 1)).copied()).collect();
+    chosen.dedup();
+    Ok(chosen)
 }
 
 /// Whether no group has operators on both sides of a place in the order.
@@ -60,7 +65,24 @@ pub(crate) fn halves(graph: &Graph, place: usize) -> Vec<Vec<OperatorId>> {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
     use super::*;
+
+    #[test]
+    fn networks_that_add_up_what_they_compute_are_told_from_others() {
+        let fixed = ["squeezenet", "googlenet", "vgg16", "mobilenet-v2", "resnet50", "minilm-like-int8"]
+            .map(|name| has_fixed_sums(millstream_zoo::build(name).unwrap().graph()));
+        assert_eq!(fixed, [true, true, true, false, false, false]);
+    }
+
+    #[test]
+    fn bits_are_compared_of_all_results() {
+        let tensor = |value: f32| Tensor::from_f32([1], vec![value]);
+        let next = f32::from_bits(1.0_f32.to_bits() + 1);
+        assert!(are_same(&[tensor(1.0), tensor(2.0)], &[tensor(1.0), tensor(2.0)]));
+        assert!(!are_same(&[tensor(2.0), tensor(1.0)], &[tensor(2.0), tensor(next)]));
+        assert!(!are_same(&[tensor(1.0)], &[tensor(1.0), tensor(1.0)]));
+    }
 
     #[test]
     fn a_seam_divides_no_group() {

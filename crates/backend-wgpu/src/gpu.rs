@@ -65,7 +65,8 @@ pub fn detect(with_software: bool) -> Vec<Accelerator> {
             _ => AcceleratorKind::Gpu,
         };
         if !found.iter().any(|(_, name, _)| *name == info.name) {
-            found.push((kind, info.name, memory_bytes(&adapter)));
+            let memory = own_memory(info.device_type, memory_bytes(&adapter));
+            found.push((kind, info.name, memory));
         }
     }
     found.retain(|(kind, ..)| with_software || *kind == AcceleratorKind::Gpu);
@@ -75,6 +76,11 @@ pub fn detect(with_software: bool) -> Vec<Accelerator> {
         Accelerator { name: Some(name), memory_bytes, ..Accelerator::new(label, kind) }
     };
     found.into_iter().enumerate().map(accelerator).collect()
+}
+
+/// The memory that a device has to itself. Other kinds than cards mean the computer's, which the cores use as well.
+fn own_memory(kind: DeviceType, at_hand: Option<u64>) -> Option<u64> {
+    at_hand.filter(|_| kind == DeviceType::DiscreteGpu)
 }
 
 /// The memory that a device has at hand, where the graphics library tells.

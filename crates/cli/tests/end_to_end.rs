@@ -77,6 +77,25 @@ fn profile_to_schedule_to_run_through_files() {
     }
 }
 
+/// What a profile says of engines that were not measured further stands in the JSON, on the page, and on standard error.
+#[test]
+fn engines_that_were_left_out_are_told() {
+    let workplace = Workplace::new();
+    small_model(&workplace);
+    workplace.succeed(&["profile", "--model", "small.onnx", "--budget", "300ms", "-o", "p.json"]);
+    let mut profile = json(&text(&workplace.path("p.json")));
+    let left_out = serde_json::json!([{ "cluster": "B", "engine": "openvino", "gain": 0.0125 }]);
+    profile["networks"][0]["left_out"] = left_out.clone();
+    workplace.write("p.json", &profile.to_string());
+    let schedule = ["schedule", "--model", "small.onnx", "--profile", "p.json", "-o", "s.json"];
+    let report = json(&workplace.succeed(&[&schedule[..], &["--json", "--html", "s.html"]].concat()));
+    assert_eq!(report["left_out_engines"], left_out);
+    let told = "openvino is left out on B: it could save 1.2 % of the time at most";
+    assert!(text(&workplace.path("s.html")).contains(told), "the page says it");
+    let output = workplace.command(&schedule).output().unwrap();
+    assert!(String::from_utf8_lossy(&output.stderr).contains(told), "{output:?}");
+}
+
 #[test]
 fn a_schedule_is_simulated_from_the_profile() {
     let workplace = Workplace::new();

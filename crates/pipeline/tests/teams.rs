@@ -260,7 +260,6 @@ fn memory_limits_how_often_weights_are_there() {
     assert_eq!(best_period(&problem(Some(1 << 40))).unwrap(), fastest);
 }
 
-/// A team takes longer behind a slow link than behind none, as evaluation says.
 /// Two processors that divide rows both have the weights of what they divide, so that a team may not fit where one
 /// processor does.
 #[test]
@@ -295,6 +294,7 @@ fn memory_limits_who_divides_rows() {
     assert!(less < held && limited > latency, "{less} of {held} bytes");
 }
 
+/// A team takes longer behind a slow link than behind none, as evaluation says.
 #[test]
 fn teams_pay_for_links() {
     let model = millstream_zoo::build("squeezenet").unwrap();

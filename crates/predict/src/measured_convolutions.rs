@@ -68,6 +68,17 @@ impl std::fmt::Display for FormulaName {
     }
 }
 
+impl ConvolutionChoice {
+    /// What predicts the convolutions.
+    pub fn chosen(&self) -> FormulaName {
+        match &self.formula {
+            None => FormulaName::Default,
+            Some(ConvolutionFormula::ProcessingElements(_)) => FormulaName::ProcessingElements,
+            Some(ConvolutionFormula::Granularity(_)) => FormulaName::Granularity,
+        }
+    }
+}
+
 impl ConvolutionFormula {
     /// The time of a convolution; `None` for one with groups, and for everything else.
     pub fn seconds(&self, operator: &OperatorRecord) -> Option<f64> {
@@ -123,10 +134,15 @@ impl<'a> MeasuredConvolutions<'a> {
             names.into_iter().filter_map(|name| Some((name, self.unseen_error(name, &fold_of)?))).collect();
 
         let by_default = errors.get(&FormulaName::Default).copied().unwrap_or(f64::INFINITY);
-        let (&closest, &error) = errors.iter().min_by(|one, other| one.1.total_cmp(other.1))?;
-        let best = if error < by_default - ROUNDING { closest } else { FormulaName::Default };
+        let mut better: Vec<(FormulaName, f64)> = errors
+            .iter()
+            .map(|(&name, &error)| (name, error))
+            .filter(|(_, error)| *error < by_default - ROUNDING)
+            .collect();
+        better.sort_by(|one, other| one.1.total_cmp(&other.1));
         let everything: Vec<&TimedOperators<'a>> = self.observations.iter().collect();
-        Some(ConvolutionChoice { formula: self.fitted(best, &everything, &BTreeSet::new()), errors })
+        let formula = better.into_iter().find_map(|(name, _)| self.fitted(name, &everything, &BTreeSet::new()));
+        Some(ConvolutionChoice { formula, errors })
     }
 
     /// The mean error of a formula where each fold is predicted from the others; `None` if it can't be fitted.

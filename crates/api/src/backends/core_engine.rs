@@ -25,6 +25,8 @@ pub(crate) struct Plain {
     pub(crate) backend: Arc<dyn Backend>,
     /// How many frames it works on at once.
     pub(crate) requests: usize,
+    /// Whether it takes all cores that it sees, whatever it is given.
+    pub(crate) sees_all: bool,
 }
 
 /// What the threads of a session of ONNX Runtime do while they wait for work.

@@ -84,7 +84,7 @@ pub(super) fn unoptimised(model: &Arc<Model>) -> Result<Arc<dyn Backend>, Error>
     with_settings(model, SessionSettings { optimised: false, ..SessionSettings::default() })
 }
 
-pub(super) fn as_it_comes(model: &Arc<Model>) -> Result<Arc<dyn Backend>, Error> {
+pub(super) fn on_all_cores(model: &Arc<Model>) -> Result<Arc<dyn Backend>, Error> {
     with_settings(
         model,
         SessionSettings { spinning: Spinning::Always, threads: Threads::Free, ..SessionSettings::default() },

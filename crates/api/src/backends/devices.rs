@@ -28,16 +28,15 @@ pub(crate) fn with_provider_devices(board: Board) -> Result<Board, Error> {
     with_devices_of(board, cpu::device_providers())
 }
 
-/// The board with a device of each kind that these providers drive: of the first provider of that kind, which takes the
-/// place of what was found without one.
+/// The board with a device of each kind that these providers drive and of which it has none: of the first provider of
+/// that kind. What is known already is likely the same device; a board file can give it a provider.
 fn with_devices_of(board: Board, found: Vec<(Provider, AcceleratorKind)>) -> Result<Board, Error> {
     let mut accelerators = board.accelerators().to_vec();
     let mut board = board;
     for (provider, kind) in found {
-        if accelerators.iter().any(|known| known.kind == kind && known.engine.is_some()) {
+        if accelerators.iter().any(|known| known.kind == kind) {
             continue;
         }
-        accelerators.retain(|known| known.kind != kind);
         let label = free_label(&accelerators, if kind == AcceleratorKind::Gpu { "G" } else { "N" });
         let name = Some(provider.provider.to_string());
         accelerators.push(Accelerator { name, engine: Some(provider.engine), ..Accelerator::new(label, kind) });
@@ -90,8 +89,8 @@ mod tests {
 
     #[test]
     fn a_provider_drives_the_device_of_its_kind_and_the_first_of_several_does() {
-        let board = millstream_test_support::board("B2+G");
-        assert_eq!(devices(&with_devices_of(board.clone(), Vec::new()).unwrap()), devices(&board));
+        let board = millstream_test_support::board("B2");
+        assert_eq!(with_devices_of(board.clone(), Vec::new()).unwrap(), board);
 
         let (gpu, npu) = (AcceleratorKind::Gpu, AcceleratorKind::Npu);
         let found = vec![
@@ -104,7 +103,11 @@ mod tests {
         assert_eq!(devices(&with), expected.map(|(label, engine, kind)| (label.into(), Some(engine.into()), kind)));
         let engines: Vec<String> = with.providers().iter().map(|provider| provider.engine.to_string()).collect();
         assert_eq!(engines, ["cuda", "qnn"], "one that drives nothing is no engine of the board");
-        assert_eq!(devices(&with_devices_of(with.clone(), found).unwrap()), devices(&with), "a second time adds none");
+        assert_eq!(with_devices_of(with.clone(), found.clone()).unwrap(), with, "a second time adds none");
+        let known = millstream_test_support::board("B2+G[600]");
+        let kept = with_devices_of(known.clone(), found.iter().take(1).cloned().collect()).unwrap();
+        assert_eq!(kept, known, "its own graphics device stays, with its memory");
+
         // A board file that is written from it can be read again.
         assert_eq!(Board::from_json(&serde_json::to_string(&with.to_document()).unwrap()).unwrap(), with);
     }

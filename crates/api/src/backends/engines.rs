@@ -40,14 +40,14 @@ pub(crate) fn reports(board: &Board) -> Vec<EngineReport> {
         Err(error) => {
             reports.push(row("openvino", Err(error.to_string()), None, clusters_with_openvino(board)));
         }
-        Ok((version, devices)) => {
-            for device in devices {
+        Ok(devices) => {
+            for (device, version) in devices {
                 let used_by = if device.starts_with("CPU:") {
                     clusters_with_openvino(board)
                 } else {
                     accelerators(board, |name| name.is_some_and(|name| name.ends_with(&device)))
                 };
-                reports.push(row("openvino", Ok(version.clone()), Some(device), used_by));
+                reports.push(row("openvino", Ok(version), Some(device), used_by));
             }
         }
     }

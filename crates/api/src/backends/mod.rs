@@ -121,8 +121,14 @@ pub(crate) fn plainly(engine: EngineName, model: &Arc<Model>) -> Result<Vec<Plai
     match engine {
         EngineName::OpenVino | EngineName::OpenVinoWith(_) => openvino::plainly(engine, model),
         EngineName::OnnxRuntime => {
-            let plain = |name: &str, backend| Plain { name: format!("ONNX Runtime, {name}"), backend, requests: 1 };
-            Ok(vec![plain("default", cpu::by_default(model)?), plain("all cores", cpu::as_it_comes(model)?)])
+            let plain = |name: &str, backend, sees_all| Plain {
+                name: format!("ONNX Runtime, {name}"),
+                backend,
+                requests: 1,
+                sees_all,
+            };
+            let (default, on_all) = (cpu::by_default(model)?, cpu::on_all_cores(model)?);
+            Ok(vec![plain("default", default, true), plain("all cores", on_all, false)])
         }
         // It is a rival as sessions that are pinned.
         EngineName::Provider(_) => Ok(Vec::new()),

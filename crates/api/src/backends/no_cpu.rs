@@ -73,6 +73,6 @@ pub(super) fn by_default(_: &Arc<Model>) -> Result<Arc<dyn Backend>, Error> {
     Err(MISSING)
 }
 
-pub(super) fn as_it_comes(_: &Arc<Model>) -> Result<Arc<dyn Backend>, Error> {
+pub(super) fn on_all_cores(_: &Arc<Model>) -> Result<Arc<dyn Backend>, Error> {
     Err(MISSING)
 }

@@ -36,7 +36,7 @@ pub(super) fn plainly(_: EngineName, _: &Arc<Model>) -> Result<Vec<Plain>, Error
     Err(MISSING)
 }
 
-pub(super) fn report() -> Result<(String, Vec<String>), Error> {
+pub(super) fn report() -> Result<Vec<(String, String)>, Error> {
     Err(MISSING)
 }
 

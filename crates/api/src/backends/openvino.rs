@@ -68,17 +68,16 @@ pub(super) fn plainly(name: EngineName, model: &Arc<Model>) -> Result<Vec<Plain>
         .into_iter()
         .map(|hint| {
             let (backend, requests) = hinted(model, name, hint)?;
-            Ok(Plain { name: format!("{}, {}", name.title(), hint.name()), backend, requests })
+            Ok(Plain { name: format!("{}, {}", name.title(), hint.name()), backend, requests, sees_all: true })
         })
         .collect()
 }
 
-/// Its version and what it runs on here.
-pub(super) fn report() -> Result<(String, Vec<String>), Error> {
-    let library = library()?;
-    let devices = library.devices().map_err(millstream_backend::BackendError::from)?;
-    let text = |device: &engine::Device| format!("{}: {}", device.id, device.name);
-    Ok((library.version().to_owned(), devices.iter().map(text).collect()))
+/// What it runs on here, each with the version of the plug-in that drives it.
+pub(super) fn report() -> Result<Vec<(String, String)>, Error> {
+    let devices = library()?.devices().map_err(millstream_backend::BackendError::from)?;
+    let of = |device: engine::Device| (format!("{}: {}", device.id, device.name), device.version);
+    Ok(devices.into_iter().map(of).collect())
 }
 
 /// Whether an accelerator is one of its devices.

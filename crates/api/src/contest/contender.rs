@@ -78,8 +78,7 @@ impl Contender {
     ) -> Result<Self, Error> {
         let schedule = plans.schedule(plan);
         let is_one_at_a_time = is_one_at_a_time(&schedule, objective);
-        let options = EngineOptions::default().with_frames_in_flight(is_one_at_a_time.then_some(1));
-        let engine = engine::new(network, &schedule, backend, options)?;
+        let engine = engine::new(network, &schedule, backend, options(is_one_at_a_time))?;
         Ok(Self {
             name: format!("millstream for {objective}"),
             rival: None,
@@ -94,8 +93,7 @@ impl Contender {
     pub(crate) fn plain(network: &Network, board: &Board, engine: EngineName, plain: &Plain) -> Result<Self, Error> {
         // The board of a container with a quota has fewer cores than an engine sees.
         let cores = has_quota().then(usable_cores).flatten().unwrap_or_else(|| cores_of(board));
-        // OpenVINO takes what it sees, whatever the board.
-        let left_out = if engine.is_openvino() { left_out_by(board).len() } else { 0 };
+        let left_out = if plain.sees_all { left_out_by(board).len() } else { 0 };
         let used = cores.len() + left_out;
         let configuration = match plain.requests {
             1 => format!("{used} cores"),
@@ -166,8 +164,13 @@ impl Contender {
     }
 }
 
+/// How a schedule of ours runs.
+fn options(is_one_at_a_time: bool) -> EngineOptions {
+    EngineOptions::default().with_frames_in_flight(is_one_at_a_time.then_some(1))
+}
+
 /// Cores that this process may use and a board leaves out, one thread of each: what OpenVINO computes on beyond the
-/// board if it comes with its hints. None where the board is that of a container's quota, which leaves them out for
+/// board with its hints, and ONNX Runtime by default. None where the board is that of a container's quota, which leaves them out for
 /// everybody.
 pub(crate) fn left_out_by(board: &Board) -> Vec<CoreId> {
     let usable = usable_cores().filter(|_| !has_quota()).unwrap_or_default();
@@ -184,8 +187,8 @@ pub(crate) fn advantage_of_plain(board: &Board, left_out: &[CoreId]) -> Option<S
     let list = || cores_of(board).iter().map(|core| core.0.to_string()).collect::<Vec<_>>().join(",");
     (!left_out.is_empty()).then(|| {
         format!(
-            "with its hints OpenVINO also uses {} cores that the board leaves out; on Linux, `taskset -c {}` before the \
-             command holds it to the board's",
+            "by their own choice, ONNX Runtime (default) and OpenVINO (with its hints) also use {} cores that the board \
+             leaves out; on Linux, `taskset -c {}` before the command holds them to the board's",
             left_out.len(),
             list()
         )
@@ -230,6 +233,9 @@ fn measure_engine(engine: &Engine, frame: &[Tensor], time: Duration) -> Result<M
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+    use millstream_board::ProcessorClass;
+    use millstream_partition::BlockRange;
+    use millstream_pipeline::{PlannedReplica, PlannedStage};
     use millstream_schedule::{Replica, Stage};
 
     use super::*;
@@ -244,8 +250,33 @@ mod tests {
         let others = left_out(&board, cores(&[0, 1, 2, 3, 4]));
         assert_eq!(others, cores(&[2, 3]));
         let text = advantage_of_plain(&board, &others).unwrap();
-        assert!(text.contains("uses 2 cores") && text.contains("taskset -c 0,1"), "{text}");
+        assert!(text.contains("use 2 cores") && text.contains("taskset -c 0,1"), "{text}");
         assert_eq!(advantage_of_plain(&board, &[]), None);
+    }
+
+    /// Stages of 3 and 4 ns, the second with a replica if it `is_doubled`.
+    fn own(is_one_at_a_time: bool, is_doubled: bool) -> OwnSchedule {
+        let replica = |core: &str, time| PlannedReplica {
+            processors: vec![ProcessorClass::new(core, 1)],
+            work: None,
+            time: Nanoseconds(time),
+        };
+        let mut second = vec![replica("B", 4)];
+        second.extend(is_doubled.then(|| replica("s", 9)));
+        let stage =
+            |blocks: std::ops::Range<usize>, replicas| PlannedStage { blocks: BlockRange::from(blocks), replicas };
+        let stages = vec![stage(0..1, vec![replica("B", 3)]), stage(1..2, second)];
+        let plan = Plan { stages, period: Nanoseconds(4), latency: Nanoseconds(7), energy: None };
+        OwnSchedule { plan, schedule: Schedule { stages: Vec::new() }, is_one_at_a_time }
+    }
+
+    #[test]
+    fn one_frame_at_a_time_comes_once_in_a_latency() {
+        assert_eq!(own(false, false).expected_period(), Some(Nanoseconds(4)));
+        assert_eq!(own(true, false).expected_period(), Some(Nanoseconds(7)));
+        assert_eq!(own(false, true).expected_period(), Some(Nanoseconds(4)));
+        assert_eq!(own(true, true).expected_period(), None, "which replica a frame meets is not planned");
+        assert_eq!((options(true).frames_in_flight, options(false).frames_in_flight), (Some(1), None));
     }
 
     #[test]

@@ -192,14 +192,18 @@ pub fn compare(
 /// OpenVINO computes quantised networks with integers unless it is told not to.
 const OPENVINO_BY_ITSELF: EngineName = EngineName::OpenVinoWith(ReducedPrecision::Int8);
 
+/// An engine as it computes where nobody tells it how.
+fn by_itself(engine: EngineName) -> EngineName {
+    if engine == EngineName::OpenVino { OPENVINO_BY_ITSELF } else { engine }
+}
+
 /// What the users of an engine would pick.
 fn rivals_with(engine: EngineName, network: &Network, board: &Board) -> Result<Vec<Contender>, Error> {
     let mut rivals = Vec::new();
     for plain in backends::plainly(engine, network.model())? {
         rivals.push(Contender::plain(network, board, engine, &plain)?);
     }
-    let by_itself = if engine == EngineName::OpenVino { OPENVINO_BY_ITSELF } else { engine };
-    let backend = &backends::pinned(board, by_itself, network.model())?;
+    let backend = &backends::pinned(board, by_itself(engine), network.model())?;
     let pinned = PinnedEngine { name: engine, backend };
     // Of one cluster, it would be much the same as the engine as it comes.
     if board.clusters().len() > 1 || engine == EngineName::OnnxRuntime {
@@ -291,7 +295,15 @@ pub fn with_slow_cores(machine: &Machine, slow_cores: &[SlowCore]) -> Result<Mac
 
 #[cfg(test)]
 mod tests {
-    use super::{are_alike, median_rank};
+    use super::{EngineName, OPENVINO_BY_ITSELF, ReducedPrecision, are_alike, by_itself, median_rank};
+
+    #[test]
+    fn only_openvino_computes_otherwise_by_itself() {
+        let by_itself: Vec<EngineName> = EngineName::known().map(by_itself).collect();
+        let expected = |engine| if engine == EngineName::OpenVino { OPENVINO_BY_ITSELF } else { engine };
+        assert_eq!(by_itself, EngineName::known().map(expected).collect::<Vec<_>>());
+        assert_eq!(OPENVINO_BY_ITSELF.reduced_precision(), Some(ReducedPrecision::Int8));
+    }
 
     #[test]
     fn rounds_tell_numbers_apart_that_always_differ_in_the_same_way() {

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use millstream_board::Board;
 use millstream_cost::CostTable;
-use millstream_predict::{CostModels, Profile, fit};
+use millstream_predict::{CostModels, LeftOutEngine, Profile, fit};
 
 use crate::error::{Error, InFile};
 use crate::files;
@@ -47,6 +47,21 @@ impl CostSource<'_> {
         };
         let board = Board::try_from(board).in_file(path)?;
         machine.with_only_engines(&board.engines()).in_file(path)
+    }
+
+    /// Engines that were left out when the network was measured, where these costs are a profile.
+    ///
+    /// # Errors
+    /// As [`CostSource::table`].
+    pub(crate) fn left_out(self, network: &Network, machine: &Machine) -> Result<Vec<LeftOutEngine>, Error> {
+        let of = |profile: &Profile| {
+            profile.network(network.digest()).map(|known| known.left_out.clone()).unwrap_or_default()
+        };
+        Ok(match self {
+            Self::Profile(path) => of(&read_profile(path)?),
+            Self::Cached => machine.cache.load(network, machine.board()).as_ref().map(of).unwrap_or_default(),
+            Self::Models(_) | Self::Table(_) => Vec::new(),
+        })
     }
 
     /// The costs of a network on a board.

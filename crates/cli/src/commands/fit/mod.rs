@@ -78,7 +78,7 @@ fn print(models: &CostModels, added: Option<&str>) {
         output::line(format!("\nConvolutions by Pipe-it's equations 5 and 8:\n\n{table}"));
     }
     if let Some(table) = convolution_table(models) {
-        let title = "Convolutions of accelerators, shapes left out (MAPE); the least is used:";
+        let title = "Convolutions of accelerators, mean error on shapes that were left out (MAPE):";
         output::line(format!("\n{title}\n\n{}", output::fitted(&table)));
     }
     output::line(format!("\n{}", output::fitted(&transfer_table(models))));
@@ -143,11 +143,14 @@ fn family_table(models: &CostModels) -> Table {
 
 /// How well each formula predicts the convolutions of accelerators that were measured; `None` if there are none.
 fn convolution_table(models: &CostModels) -> Option<Table> {
-    let mut table = Table::new([("accelerator", Align::Left), ("formula", Align::Left), ("MAPE", Align::Right)]);
+    let columns = [("accelerator", Align::Left), ("formula", Align::Left), ("MAPE", Align::Right), ("", Align::Left)];
+    let mut table = Table::new(columns);
     for accelerator in &models.accelerators {
         let AcceleratorCostModel::Measured(measured) = &accelerator.model else { continue };
-        for (name, error) in measured.convolutions.iter().flat_map(|choice| &choice.errors) {
-            table.row([accelerator.label.clone(), name.to_string(), fraction(*error)]);
+        let Some(choice) = &measured.convolutions else { continue };
+        for (&name, error) in &choice.errors {
+            let mark = if name == choice.chosen() { "used" } else { "" };
+            table.row([accelerator.label.clone(), name.to_string(), fraction(*error), mark.to_owned()]);
         }
     }
     (!table.rows().is_empty()).then_some(table)
