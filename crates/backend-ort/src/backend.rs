@@ -40,7 +40,7 @@ pub enum Spinning {
 
 /// The threads of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Threads {
+pub enum ThreadUse {
     /// One for each of the processor's cores, on it.
     Pinned,
     /// As many, where the system has them run.
@@ -55,7 +55,7 @@ pub struct SessionSettings {
     /// What waiting threads do.
     pub spinning: Spinning,
     /// How many threads compute, and where.
-    pub threads: Threads,
+    pub threads: ThreadUse,
     /// Whether ONNX Runtime may fuse operators and change layouts. Without that, every operator is computed as its
     /// definition says, rounded after each: slow, and good to see how much rounding matters to a network.
     pub optimised: bool,
@@ -67,7 +67,7 @@ pub struct SessionSettings {
 
 impl Default for SessionSettings {
     fn default() -> Self {
-        Self { spinning: Spinning::WhileRunning, threads: Threads::Pinned, optimised: true, exact_integers: false }
+        Self { spinning: Spinning::WhileRunning, threads: ThreadUse::Pinned, optimised: true, exact_integers: false }
     }
 }
 

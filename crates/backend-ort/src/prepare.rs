@@ -11,7 +11,7 @@ use millstream_onnx::{SubModel, WeightStorage};
 use ort::session::Session;
 use ort::session::builder::{GraphOptimizationLevel, PrepackedWeights, SessionBuilder};
 
-use crate::backend::{OrtBackend, Spinning, Threads};
+use crate::backend::{OrtBackend, Spinning, ThreadUse};
 use crate::lock::lock;
 use crate::session_cache::{Lookup, WEIGHTS};
 use crate::session_key::SessionKey;
@@ -112,7 +112,7 @@ impl OrtBackend {
         make(&apart).map_err(|_| refusal)
     }
 
-    /// Threads of a session; an accelerator has one, which waits for it.
+    /// ThreadUse of a session; an accelerator has one, which waits for it.
     fn session_threads(&self, segment: &Segment, processor: &Processor) -> usize {
         self.threads.threads(self.model.graph(), segment, processor).max(1)
     }
@@ -127,7 +127,7 @@ impl OrtBackend {
         let mut builder = self.environment.session_builder()?;
         let level = if self.settings.optimised { GraphOptimizationLevel::All } else { GraphOptimizationLevel::Disable };
         builder = builder.with_optimization_level(level).map_err(text)?;
-        let pool = if self.settings.threads == Threads::Default { 0 } else { threads };
+        let pool = if self.settings.threads == ThreadUse::Default { 0 } else { threads };
         builder = builder.with_intra_threads(pool).map_err(text)?;
         builder = builder.with_inter_threads(1).map_err(text)?;
         builder = builder.with_prepacked_weights(packed).map_err(text)?;
@@ -163,7 +163,7 @@ impl OrtBackend {
 
     /// One entry per pool thread, CPUs counted from 1; the calling thread is not among them.
     fn affinities(&self, processor: &Processor, threads: usize) -> Option<String> {
-        let is_pinned = self.settings.threads == Threads::Pinned;
+        let is_pinned = self.settings.threads == ThreadUse::Pinned;
         let pool = processor.cores.get(1..threads).filter(|pool| is_pinned && !pool.is_empty())?;
         Some(pool.iter().map(|core| (core.0 + 1).to_string()).collect::<Vec<_>>().join(";"))
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{MAIN_SEPARATOR, Path};
 
 use millstream_backend::BackendError;
-use millstream_board::{AcceleratorKind, Provider};
+use millstream_board::Provider;
 use ort::device::Device;
 use ort::ep::ExecutionProviderDispatch;
 use ort::memory::DeviceType;
@@ -13,7 +13,6 @@ use ort::session::builder::SessionBuilder;
 use crate::built_in_providers::{self as built_in, BuiltIn, ProviderPlace};
 use crate::environment::Environment;
 use crate::library::VARIABLE;
-use crate::light;
 use crate::whole_library::fault;
 
 /// A provider that the library at hand has, or that a plug-in brought.
@@ -118,27 +117,6 @@ impl Environment {
             .iter()
             .filter(|provider| provider.place == ProviderPlace::Cores && provider.is_available())
             .filter_map(BuiltIn::definition)
-    }
-
-    /// Those of [`Environment::providers`] that drive a device which is here, with the kind of the device. A library that
-    /// was built with a provider may lack the provider's own, or its driver, or the device: such ones are left out.
-    pub fn device_providers(&self) -> impl Iterator<Item = (Provider, AcceleratorKind)> {
-        let on_device = built_in::ALL.iter().filter_map(|provider| match provider.place {
-            ProviderPlace::Device(kind) if provider.is_available() => Some((provider.definition()?, kind)),
-            _ => None,
-        });
-        on_device.filter(|(provider, _)| self.drives_a_device(provider))
-    }
-
-    /// Whether a provider takes an operator and computes it.
-    pub fn drives_a_device(&self, provider: &Provider) -> bool {
-        match light::runs(self, provider) {
-            Ok(()) => true,
-            Err(detail) => {
-                tracing::debug!("{} drives no device here: {detail}", name(provider));
-                false
-            }
-        }
     }
 
     /// What a provider runs on, where it tells.

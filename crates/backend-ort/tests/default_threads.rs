@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use millstream_backend::{Backend, Segment};
-use millstream_backend_ort::{Environment, OrtBackend, SessionSettings, Threads};
+use millstream_backend_ort::{Environment, OrtBackend, SessionSettings, ThreadUse};
 use millstream_board::Processor;
 
 fn threads() -> usize {
@@ -29,7 +29,7 @@ fn a_session_by_default_starts_threads_for_all_cores_that_it_sees() {
         drop(prepared);
         started
     };
-    assert_eq!((started(Threads::Pinned), started(Threads::Free)), (0, 0));
+    assert_eq!((started(ThreadUse::Pinned), started(ThreadUse::Free)), (0, 0));
     let cores: usize = millstream_machine::detect().unwrap().clusters().iter().map(|own| own.cores.len()).sum();
-    assert!(started(Threads::Default) + 1 >= cores, "one for each further core, of {cores}");
+    assert!(started(ThreadUse::Default) + 1 >= cores, "one for each further core, of {cores}");
 }

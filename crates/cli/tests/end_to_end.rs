@@ -86,7 +86,7 @@ fn engines_that_were_left_out_are_told() {
     let mut profile = json(&text(&workplace.path("p.json")));
     let left_out = serde_json::json!([{ "cluster": "B", "engine": "openvino", "gain": 0.0125 }]);
     profile["networks"][0]["left_out"] = left_out.clone();
-    workplace.write("p.json", &profile.to_string());
+    workplace.write("p.json", profile.to_string());
     let schedule = ["schedule", "--model", "small.onnx", "--profile", "p.json", "-o", "s.json"];
     let report = json(&workplace.succeed(&[&schedule[..], &["--json", "--html", "s.html"]].concat()));
     assert_eq!(report["left_out_engines"], left_out);

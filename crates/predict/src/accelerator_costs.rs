@@ -30,6 +30,6 @@ pub(crate) fn measured_costs(profile: &Profile, board: &Board, label: &str) -> O
     let within = within.into_iter().filter(|op_type| !main.contains(op_type)).collect();
     let convolutions = MeasuredConvolutions::new(&class, board, &observations, &profile.granularity).choice();
     let measured = MeasuredOperators { model, main: main.into_iter().collect(), within, convolutions };
-    let model = AcceleratorCostModel::Measured(measured);
+    let model = AcceleratorCostModel::Measured(Box::new(measured));
     Some(AcceleratorCosts { label: label.to_owned(), model, unsupported: Vec::new() })
 }

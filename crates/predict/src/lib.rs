@@ -28,6 +28,7 @@ mod board_costs;
 pub mod calibration;
 mod comparison;
 mod context;
+mod convolution_size;
 mod error;
 mod evaluation;
 mod fill;

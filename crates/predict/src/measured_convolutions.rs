@@ -6,7 +6,8 @@ use millstream_board::{Board, ProcessorClass};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::calibration::{GranularityLine, convolution_size};
+use crate::calibration::GranularityLine;
+use crate::convolution_size::convolution_size;
 use crate::line::{Line, Weighting};
 use crate::model::{ProcessorModel, TimedOperators};
 use crate::published::{

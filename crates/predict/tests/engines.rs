@@ -158,6 +158,26 @@ fn chain_of_sizes() -> Model {
     builder.build().unwrap()
 }
 
+/// Samples of the whole, its halves, quarters and so on.
+fn segments(
+    engine: EngineName,
+    count: usize,
+    input_bytes: &dyn Fn(std::ops::Range<usize>) -> u64,
+    seconds: &dyn Fn(std::ops::Range<usize>) -> f64,
+) -> Vec<SegmentSample> {
+    let sample = |range: std::ops::Range<usize>| SegmentSample {
+        processor: ProcessorClass::new("B", 1).with_engine(engine),
+        start: range.start,
+        end: range.end,
+        input_bytes: input_bytes(range.clone()),
+        concurrent: 1,
+        time: Statistics { median_seconds: seconds(range), mad_seconds: 0.0, repetitions: 9 },
+        conditions: SampleConditions::default(),
+    };
+    let lengths = [1, 2, 4, 8].into_iter();
+    lengths.flat_map(|length| (0..count).step_by(length).map(move |start| start..start + length)).map(sample).collect()
+}
+
 /// What a change of the engine costs depends on both: on how the one hands out and how the other takes in. Segments
 /// are measured with both ends, and never in pairs; what they say is enough for every pair at every place.
 #[test]
@@ -185,23 +205,8 @@ fn a_change_of_the_engine_costs_what_one_hands_out_and_the_other_takes_in() {
         traced.iter().map(|(engine, operators, time)| (*engine, &operators[..], *time)).collect();
     let mut profile = profile(&model, &traced);
     for ends in &ENDS {
-        for length in [1, 2, 4, 8] {
-            for start in (0..count).step_by(length) {
-                profile.networks[0].samples.push(SegmentSample {
-                    processor: ProcessorClass::new("B", 1).with_engine(ends.engine),
-                    start,
-                    end: start + length,
-                    input_bytes: input_bytes.of(start..start + length),
-                    concurrent: 1,
-                    time: Statistics {
-                        median_seconds: truth(ends, start..start + length),
-                        mad_seconds: 0.0,
-                        repetitions: 9,
-                    },
-                    conditions: SampleConditions::default(),
-                });
-            }
-        }
+        let seconds = |range: std::ops::Range<usize>| truth(ends, range);
+        profile.networks[0].samples.extend(segments(ends.engine, count, &|range| input_bytes.of(range), &seconds));
     }
 
     let table = costs(&profile, &model).unwrap();
@@ -211,8 +216,8 @@ fn a_change_of_the_engine_costs_what_one_hands_out_and_the_other_takes_in() {
     };
     let [one, other] = &ENDS;
     let mut dearest = 0.0_f64;
-    for cut in 1..count {
-        let bytes = crossing[cut] as u64;
+    for (cut, &crosses) in crossing.iter().enumerate().take(count).skip(1) {
+        let bytes = crosses as u64;
         let expected = |[first, second]: [&Ends; 2]| truth(first, 0..cut) + truth(second, cut..count);
         let predicted = |[first, second]: [&Ends; 2]| {
             let hand_over = table.hand_over(class(first), class(second), bytes).seconds();
@@ -224,7 +229,7 @@ fn a_change_of_the_engine_costs_what_one_hands_out_and_the_other_takes_in() {
             assert!(error.abs() < 0.005, "{} to {} before block {cut}: {error}", pair[0].engine, pair[1].engine);
         }
         // Whoever took one side's word for both would be further off where much crosses.
-        let at_cut = |[first, second]: [&Ends; 2]| crossing[cut] * (first.handing_out + second.taking_in);
+        let at_cut = |[first, second]: [&Ends; 2]| crosses * (first.handing_out + second.taking_in);
         dearest = dearest.max((at_cut([one, other]) - at_cut([other, one])) / expected([one, other]));
     }
     assert!(dearest > 0.025, "the two orders differ by {dearest} at the most");

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use millstream_backend::{Backend, Observed};
-use millstream_backend_ort::{Environment, OrtBackend, SessionCache, SessionSettings, Spinning, Threads};
+use millstream_backend_ort::{Environment, OrtBackend, SessionCache, SessionSettings, Spinning, ThreadUse};
 use millstream_board::{AcceleratorKind, Provider};
 use millstream_graph::Family;
 use millstream_onnx::Model;
@@ -87,7 +87,7 @@ pub(super) fn unoptimised(model: &Arc<Model>) -> Result<Arc<dyn Backend>, Error>
 pub(super) fn on_all_cores(model: &Arc<Model>) -> Result<Arc<dyn Backend>, Error> {
     with_settings(
         model,
-        SessionSettings { spinning: Spinning::Always, threads: Threads::Free, ..SessionSettings::default() },
+        SessionSettings { spinning: Spinning::Always, threads: ThreadUse::Free, ..SessionSettings::default() },
     )
 }
 
@@ -95,7 +95,7 @@ pub(super) fn on_all_cores(model: &Arc<Model>) -> Result<Arc<dyn Backend>, Error
 pub(super) fn by_default(model: &Arc<Model>) -> Result<Arc<dyn Backend>, Error> {
     with_settings(
         model,
-        SessionSettings { spinning: Spinning::Always, threads: Threads::Default, ..SessionSettings::default() },
+        SessionSettings { spinning: Spinning::Always, threads: ThreadUse::Default, ..SessionSettings::default() },
     )
 }
 
@@ -105,7 +105,7 @@ pub(super) fn session(model: &Arc<Model>, threads: SessionThreads, pinned: bool)
         SessionThreads::SpinWhileRunning => Spinning::WhileRunning,
         SessionThreads::Sleep => Spinning::Never,
     };
-    let threads = if pinned { Threads::Pinned } else { Threads::Free };
+    let threads = if pinned { ThreadUse::Pinned } else { ThreadUse::Free };
     with_settings(model, SessionSettings { spinning, threads, ..SessionSettings::default() })
 }
 

@@ -1,13 +1,13 @@
 //! What operators take on an accelerator that is not here.
 
-use millstream_graph::OperatorKind;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::measurements::{GranularityLine, StatedCosts};
+use crate::convolution_size::convolution_size;
 use crate::measured_convolutions::ConvolutionChoice;
 use crate::model::{FamilyModel, ProcessorModel, basis_amounts};
-use crate::published::{AcceleratorModel, ConvolutionSize};
+use crate::published::AcceleratorModel;
 use crate::samples::OperatorRecord;
 
 /// What operators take on an accelerator, from publications or from measurements.
@@ -34,7 +34,7 @@ pub enum AcceleratorCostModel {
     /// The best granularity of each convolution.
     Granularity(Vec<GranularityLine>),
     /// The default model, fitted to what was measured there; for convolutions, a published formula where that is better.
-    Measured(MeasuredOperators),
+    Measured(Box<MeasuredOperators>),
 }
 
 /// What was measured of an accelerator: a model of the operators that ran there, and which these were.
@@ -105,18 +105,4 @@ impl AcceleratorCosts {
             AcceleratorCostModel::Measured(measured) => measured.seconds(operator),
         }
     }
-}
-
-/// A convolution without groups in the terms of the co-scheduling paper.
-pub(crate) fn convolution_size(operator: &OperatorRecord) -> Option<ConvolutionSize> {
-    let OperatorKind::Convolution(convolution) = &operator.kind else { return None };
-    let gemm = operator.work.gemm.filter(|_| convolution.groups <= 1)?;
-    let element = size_of::<f32>() as u64;
-    Some(ConvolutionSize {
-        input: operator.work.input_bytes / element,
-        filter: gemm.k,
-        output: gemm.n,
-        normalisation: 0,
-        filters: gemm.m,
-    })
 }

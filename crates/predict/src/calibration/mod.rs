@@ -25,7 +25,6 @@ use fitted::{Fitted, Row, amounts};
 
 pub use factors::NetworkFactor;
 
-pub(crate) use accelerators::convolution_size;
 pub use accelerators::{AcceleratorCostModel, AcceleratorCosts, MeasuredOperators};
 pub use measurements::{
     ActivePower, FamilyTerms, GranularityLine, MEASUREMENTS_FORMAT, MEASUREMENTS_VERSION, Measurements, StatedCosts,

@@ -1,22 +1,46 @@
-//! Whether a provider's device is there: it computes next to nothing.
+//! Which providers drive a device that is here: each computes next to nothing on it.
 
 use std::sync::Arc;
 
 use millstream_backend::{Backend, Segment, Tensor};
-use millstream_board::{Processor, Provider};
+use millstream_board::{AcceleratorKind, Processor, Provider};
 use millstream_onnx::{Attributes, Model, ModelBuilder, Weight};
 
 use crate::backend::OrtBackend;
+use crate::built_in_providers::{self as built_in, ProviderPlace};
 use crate::environment::Environment;
 
 /// What the device is called meanwhile.
 const LABEL: &str = "D";
 
+impl Environment {
+    /// Those of [`Environment::providers`] that drive a device which is here, with the kind of the device. A library that
+    /// was built with a provider may lack the provider's own, or its driver, or the device: such ones are left out.
+    pub fn device_providers(&self) -> impl Iterator<Item = (Provider, AcceleratorKind)> {
+        let on_device = built_in::ALL.iter().filter_map(|provider| match provider.place {
+            ProviderPlace::Device(kind) if provider.is_available() => Some((provider.definition()?, kind)),
+            _ => None,
+        });
+        on_device.filter(|(provider, _)| self.drives_a_device(provider))
+    }
+
+    /// Whether a provider takes an operator and computes it.
+    pub fn drives_a_device(&self, provider: &Provider) -> bool {
+        match runs(self, provider) {
+            Ok(()) => true,
+            Err(detail) => {
+                tracing::debug!("{} drives no device here: {detail}", provider.provider);
+                false
+            }
+        }
+    }
+}
+
 /// Runs an operator, of a few ordinary ones the first that the provider takes, on its device.
 ///
 /// # Errors
 /// Why none runs there.
-pub(crate) fn runs(environment: &Environment, provider: &Provider) -> Result<(), String> {
+fn runs(environment: &Environment, provider: &Provider) -> Result<(), String> {
     let model = Arc::new(model().map_err(|error| error.to_string())?);
     let backend = OrtBackend::on_device(environment, Arc::clone(&model), provider, LABEL);
     let backend = backend.map_err(|error| error.to_string())?;
