@@ -50,7 +50,8 @@ fn test_collecting(arguments: &[String], untested: &Untested) -> Result<(), Fail
     soak::soak(&[])?;
     chaos::chaos(&[])?;
     outside::outside()?;
-    conformance::conformance(&[])
+    conformance::conformance(&[])?;
+    conformance::with_openvino(conformance::SOME)
 }
 
 /// What says that all packages are meant, unless arguments name some: beside it cargo would not look at these.

@@ -7,6 +7,7 @@ use std::process::Command;
 use crate::command::{Failure, capture, program, run};
 use crate::folders::root;
 use crate::native;
+use crate::openvino;
 use crate::python;
 use crate::python::Suits;
 
@@ -66,6 +67,21 @@ fn make_suite(folder: &Path, suite: &Path) -> Result<(), Failure> {
     make("python3").or_else(|_| make("python")).map(drop)?;
     let failed = |error: std::io::Error| Failure(format!("cannot clean up in {}: {error}", folder.display()));
     fs::remove_dir_all(&packages).map_err(failed)
+}
+
+/// Part of the names of models whose operators are divided most: convolutions, pools and the like over maps.
+pub(crate) const SOME: &str = "2d";
+
+/// Runs the test models whose names contain a part with OpenVINO, where it is there; all of them for an empty part.
+pub(crate) fn with_openvino(part: &str) -> Result<(), Failure> {
+    native::prepare()?;
+    if openvino::library_folder().is_none() {
+        eprintln!("conformance of OpenVINO is not tested: it is not there");
+        return Ok(());
+    }
+    let arguments = ["--engine", "openvino", part].map(str::to_owned);
+    let named = arguments.iter().filter(|argument| !argument.is_empty()).cloned();
+    conformance(&named.collect::<Vec<_>>())
 }
 
 /// Runs every test model in every way. Arguments narrow them down by parts of their names.
