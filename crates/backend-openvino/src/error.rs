@@ -14,7 +14,11 @@ use crate::versions::{SUPPORTED, VARIABLE};
 #[non_exhaustive]
 pub enum OpenVinoError {
     /// The library is nowhere to be found.
-    #[error("there is no OpenVINO: {looked}; `pip install openvino` and set {} to the package's folder", VARIABLE)]
+    #[error(
+        "there is no OpenVINO: {looked}; `pip install openvino=={}` and set {} to the package's folder",
+        SUPPORTED,
+        VARIABLE
+    )]
     Missing {
         /// Where it was looked for.
         looked: String,

@@ -6,6 +6,7 @@ use std::{fs, thread};
 
 use openvino::Core;
 
+use crate::devices::CPU;
 use crate::error::OpenVinoError;
 use crate::lock::lock;
 use crate::versions::{SUPPORTED_YEARS, VARIABLE};
@@ -15,6 +16,8 @@ use crate::versions::{SUPPORTED_YEARS, VARIABLE};
 const PLACES: [&str; 3] = ["", "libs", "openvino/libs"];
 /// The library of the C interface, with a version behind it or without.
 const LIBRARY: &str = "libopenvino_c.so";
+/// What is said of a library without the plug-in for the cores, as of one that was not copied in whole.
+const NO_CORES: &str = "it has no plug-in for CPUs beside it, such as libopenvino_intel_cpu_plugin.so";
 /// A function that every such library has; its name stands in the file.
 const FUNCTION: &[u8] = b"ov_get_openvino_version\0";
 
@@ -56,7 +59,11 @@ impl OpenVino {
                 return Err(OpenVinoError::WrongVersion { path: path.clone(), version });
             }
             let library = Self { version: short(&version).into() };
-            working_core()?;
+            let core = working_core()?;
+            let devices = core.available_devices().map_err(|error| no_devices(&error))?;
+            if !devices.iter().any(|device| device.as_ref() == CPU) {
+                return Err(not_loaded(NO_CORES.to_owned()));
+            }
             Ok(library)
         };
         let first = thread::scope(|scope| scope.spawn(load).join());

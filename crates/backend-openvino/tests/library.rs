@@ -85,6 +85,26 @@ fn a_library_of_another_version_is_told_with_both_versions() {
     }
 }
 
+/// As of somebody who copied the libraries by hand. Links keep the file's own place from being found.
+#[test]
+fn a_library_without_its_plug_in_for_cores_is_told() {
+    if library().is_none() {
+        return;
+    }
+    let whole = std::path::PathBuf::from(std::env::var_os(VARIABLE).unwrap());
+    let folder = tempfile::tempdir_in(whole.parent().unwrap()).unwrap();
+    for entry in std::fs::read_dir(&whole).unwrap().filter_map(Result::ok) {
+        let name = entry.file_name();
+        if entry.path().is_file() && !name.to_string_lossy().contains("_cpu_plugin") {
+            std::fs::hard_link(entry.path(), folder.path().join(name)).unwrap();
+        }
+    }
+    let text = said(folder.path());
+    for part in ["no plug-in for CPUs beside it", "libopenvino_c.so", VARIABLE] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+}
+
 #[test]
 fn the_library_of_set_up_is_loaded_with_its_devices() {
     let Some(library) = library() else { return };

@@ -14,7 +14,7 @@ use millstream_onnx::{Attributes, Model, ModelBuilder, Weight};
 
 use fetched::library;
 
-const ROUNDS: usize = 100;
+const ROUNDS: usize = 30;
 
 /// A small model, of another size for each number.
 fn model(index: usize) -> Arc<Model> {

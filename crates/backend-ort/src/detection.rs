@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use millstream_backend::{Backend, Segment, Tensor};
-use millstream_board::{AcceleratorKind, Processor, Provider};
+use millstream_board::{AcceleratorKind, EngineLabel, Processor, Provider};
 use millstream_onnx::{Attributes, Model, ModelBuilder, Weight};
 
 use crate::backend::OrtBackend;
@@ -14,6 +14,12 @@ use crate::environment::Environment;
 const LABEL: &str = "D";
 
 impl Environment {
+    /// The provider that a library may be built with and that boards call so, such as `xnnpack`, whether or not this
+    /// one was.
+    pub fn built_in_provider(engine: EngineLabel) -> Option<Provider> {
+        built_in::ALL.iter().filter_map(built_in::BuiltIn::definition).find(|provider| provider.engine == engine)
+    }
+
     /// Those of [`Environment::providers`] that drive a device which is here, with the kind of the device. A library that
     /// was built with a provider may lack the provider's own, or its driver, or the device: such ones are left out.
     pub fn device_providers(&self) -> impl Iterator<Item = (Provider, AcceleratorKind)> {

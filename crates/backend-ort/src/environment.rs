@@ -96,6 +96,12 @@ impl Environment {
         }
         self.inner.register_ep_library(name, &file).map_err(|error| {
             let path = library.display();
+            if !library.is_file() {
+                return format!(
+                    "there is no file {path} here, and no library of this name where ONNX Runtime looks: {error}; give \
+                     `library` of the provider the plug-in's whole path"
+                );
+            }
             format!(
                 "{path} is no plug-in that this ONNX Runtime can use: {error}; look whether it is made for this version"
             )

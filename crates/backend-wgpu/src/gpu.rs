@@ -124,7 +124,9 @@ impl Gpu {
         adapters.sort_by_key(|adapter| adapter.get_info().device_type == DeviceType::Cpu);
         let Some(adapter) = adapters.into_iter().next() else {
             let wanted = name.map_or("no graphics device was found".to_owned(), |name| {
-                format!("there is no graphics device '{name}', only {names:?}")
+                let all =
+                    if names.is_empty() { "and no other".to_owned() } else { format!("only {}", names.join(", ")) };
+                format!("there is no graphics device '{name}', {all}")
             });
             let remedy = "install a Vulkan driver, for emulation Debian's mesa-vulkan-drivers, or schedule for the CPU";
             return Err(unavailable(format!("{wanted}; {remedy}")));

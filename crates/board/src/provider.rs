@@ -127,7 +127,14 @@ fn check_uses(providers: &[Provider], clusters: &[Cluster], accelerators: &[Acce
     for (index, accelerator) in accelerators.iter().enumerate() {
         let Some(engine) = accelerator.engine else { continue };
         if providers.iter().all(|provider| provider.engine != engine) {
-            let detail = format!("is '{engine}', which is none of `providers`: {}", labels(providers));
+            let detail = if EngineName::known().any(|known| known.name() == engine.as_str()) {
+                format!(
+                    "is '{engine}', which finds its own devices: leave it out, and take the accelerator as \
+                     `board --engine {engine} --json` writes it"
+                )
+            } else {
+                format!("is '{engine}', which is none of `providers`: {}", labels(providers))
+            };
             return invalid(format!("accelerators[{index}].engine"), detail);
         }
     }
@@ -142,7 +149,7 @@ fn there_are(providers: &[Provider]) -> String {
 
 fn labels(providers: &[Provider]) -> String {
     let labels: Vec<&str> = providers.iter().map(|provider| provider.engine.as_str()).collect();
-    if labels.is_empty() { "it is empty".to_owned() } else { labels.join(", ") }
+    if labels.is_empty() { "there are none".to_owned() } else { labels.join(", ") }
 }
 
 fn is_option(key: &str, value: &str) -> bool {

@@ -97,13 +97,13 @@ fn impossible_providers_name_the_field() {
         ),
         (
             more(r#""npu", "engine": "htp""#, r#""npu", "engine": "openvino""#),
-            "accelerators[0].engine: is 'openvino', which is none of",
+            "accelerators[0].engine: is 'openvino', which finds its own devices: leave it out",
         ),
         (
             refused(r#", "engines": ["acl"]"#, TWO),
             "clusters[0].engines: names 'acl'; clusters may have onnxruntime, openvino, openvinoint8, openvinof16, openvinobf16, and what stands in `providers`: xnnpack, htp",
         ),
-        (refused(r#", "engines": ["acl"]"#, ""), "what stands in `providers`: it is empty"),
+        (refused(r#", "engines": ["acl"]"#, ""), "what stands in `providers`: there are none"),
     ];
 
     for (message, expected) in cases {

@@ -53,6 +53,34 @@ fn a_device_of_a_plug_in_is_planned_for_and_runs() {
     workplace.succeed(&["run", "--board", "desk.json", "--frames", "8"]);
 }
 
+/// Providers for cores have names without a board file; ONNX Runtime from PyPI has none of them on this processor.
+#[test]
+fn a_provider_that_the_library_lacks_is_told_with_the_remedy() {
+    let workplace = Workplace::new();
+    let here = workplace.succeed(&["board"]);
+    for (engine, provider) in [("xnnpack", "Xnnpack"), ("dnnl", "Dnnl"), ("acl", "ACL"), ("rknpu", "Rknpu")] {
+        if here.contains(provider) {
+            continue;
+        }
+        let message = workplace.fail(&["board", "--engine", engine]);
+        for part in [provider, "was built without it", "ORT_DYLIB_PATH"] {
+            assert!(message.contains(part), "{engine}: {message} does not say {part}");
+        }
+    }
+    let unknown = workplace.fail(&["board", "--engine", "tpu"]);
+    assert!(unknown.contains("has no engine 'tpu'"), "{unknown}");
+}
+
+#[test]
+fn a_graphics_device_that_is_not_here_is_told() {
+    let workplace =
+        workplace(&board("", r#""provider": "cpu_ep""#, r#"{"label": "G", "kind": "gpu", "name": "Mali-X"}"#));
+    let shown = workplace.succeed(&["board", "--board", "desk.json"]);
+    assert!(shown.contains("there is no graphics device 'Mali-X'"), "{shown}");
+    let refused = workplace.fail(&["schedule", "--board", "desk.json", "--model", "small.onnx"]);
+    assert!(refused.contains("there is no graphics device 'Mali-X'") && !refused.contains('['), "{refused}");
+}
+
 #[test]
 fn a_plug_in_for_cores_is_another_engine_of_the_cluster() {
     let Some(provider) = plugin() else { return };

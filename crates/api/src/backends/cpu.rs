@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use millstream_backend::{Backend, Observed};
 use millstream_backend_ort::{Environment, OrtBackend, SessionCache, SessionSettings, Spinning, ThreadUse};
-use millstream_board::{AcceleratorKind, Provider};
+use millstream_board::{AcceleratorKind, EngineLabel, Provider};
 use millstream_graph::Family;
 use millstream_onnx::Model;
 
@@ -63,6 +63,13 @@ pub(super) fn providers() -> Result<Vec<&'static str>, Error> {
 /// The providers that bring other kernels for cores.
 pub(super) fn core_providers() -> Result<Vec<Provider>, Error> {
     Ok(Environment::load()?.core_providers().collect())
+}
+
+/// Why a provider that ONNX Runtime may be built with is no engine of cores here; `None` if it is none of these, or can be
+/// used.
+pub(super) fn missing_provider(engine: EngineLabel) -> Option<Error> {
+    let provider = Environment::built_in_provider(engine)?;
+    device_of(&provider).err()
 }
 
 /// The providers that drive devices of this computer, with what these are; none if the library is not there.

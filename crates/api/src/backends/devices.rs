@@ -20,6 +20,15 @@ pub(crate) fn with_providers_for<'a>(board: Board, engines: impl Iterator<Item =
     wanted.fold(board, Board::with_provider)
 }
 
+/// Why one of these engines, which the board does not have, is not to be had from the ONNX Runtime here, if it is one of
+/// the providers that it may be built with.
+pub(crate) fn missing_provider(board: &Board, engines: &EngineSet) -> Option<Error> {
+    engines.iter().find_map(|engine| match engine {
+        EngineName::Provider(label) if board.provider(label).is_err() => cpu::missing_provider(label),
+        _ => None,
+    })
+}
+
 /// The board with the devices that providers of ONNX Runtime drive here.
 ///
 /// # Errors

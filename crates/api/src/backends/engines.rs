@@ -56,7 +56,8 @@ pub(crate) fn reports(board: &Board) -> Vec<EngineReport> {
         let is_own = |accelerator: &&Accelerator| accelerator.engine.is_none() && !openvino::drives(accelerator);
         for accelerator in board.accelerators().iter().filter(is_own) {
             let device = accelerator.name.clone().unwrap_or_else(|| accelerator.kind.to_string());
-            reports.push(row("wgpu", Ok("built in".to_owned()), Some(device), vec![accelerator.label.clone()]));
+            let version = gpu::check(accelerator).map(|()| "built in".to_owned()).map_err(|error| error.to_string());
+            reports.push(row("wgpu", version, Some(device), vec![accelerator.label.clone()]));
         }
     }
     reports

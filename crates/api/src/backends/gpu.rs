@@ -93,6 +93,11 @@ pub(super) fn accelerators(has_software_gpus: bool) -> Vec<Accelerator> {
     millstream_backend_wgpu::detect(has_software_gpus)
 }
 
+/// Whether an accelerator's device is here.
+pub(super) fn check(accelerator: &Accelerator) -> Result<(), Error> {
+    opened(accelerator.name.as_deref()).map(drop)
+}
+
 /// What is fastest for each amount of work that a convolution of the network has.
 fn work_by_macs(choice: &GranularityChoice, graph: &Graph) -> WorkChoice {
     let convolutions =

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use millstream_backend::{Backend, Observed};
-use millstream_board::{AcceleratorKind, Provider};
+use millstream_board::{AcceleratorKind, EngineLabel, Provider};
 use millstream_graph::Family;
 use millstream_onnx::Model;
 
@@ -47,6 +47,10 @@ pub(super) fn providers() -> Result<Vec<&'static str>, Error> {
 
 pub(super) fn core_providers() -> Result<Vec<Provider>, Error> {
     Err(MISSING)
+}
+
+pub(super) fn missing_provider(_: EngineLabel) -> Option<Error> {
+    None
 }
 
 pub(super) fn device_providers() -> Vec<(Provider, AcceleratorKind)> {

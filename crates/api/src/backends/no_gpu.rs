@@ -33,6 +33,11 @@ impl Gpus {
     }
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "as with devices")]
+pub(super) fn check(_: &Accelerator) -> Result<(), Error> {
+    Ok(())
+}
+
 pub(super) fn accelerators(_: bool) -> Vec<Accelerator> {
     Vec::new()
 }

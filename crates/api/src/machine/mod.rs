@@ -94,8 +94,13 @@ impl Machine {
         let takes_devices = self.is_here && engines.contains(EngineName::OpenVino);
         let machine = if takes_devices { self.with_openvino_devices()? } else { self };
         let machine = machine.with_engines(engines.clone());
-        machine.board.check_engines(engines)?;
-        Ok(machine)
+        match crate::backends::devices::missing_provider(&machine.board, engines) {
+            Some(missing) => Err(missing),
+            None => {
+                machine.board.check_engines(engines)?;
+                Ok(machine)
+            }
+        }
     }
 
     /// This machine as callers in other languages ask for it: with engines by their names, and a folder for what is

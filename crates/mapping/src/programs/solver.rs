@@ -85,6 +85,12 @@ fn failed(detail: String) -> MappingError {
     MappingError::Solver { detail }
 }
 
+/// Whether the solver lost its way. All programs here have a solution, a mapping that is known; where a horizon leaves
+/// next to no room beside it, rounding may deny that. It proves nothing then.
+fn is_lost(status: HighsModelStatus) -> bool {
+    matches!(status, HighsModelStatus::Infeasible | HighsModelStatus::UnboundedOrInfeasible | HighsModelStatus::Unknown)
+}
+
 /// Minimises a model that was solved before and has got more rows since: the solver begins with what it found then.
 pub(crate) fn minimise_again(
     mut model: Model,
@@ -106,6 +112,9 @@ pub(crate) fn minimise_again(
             | HighsModelStatus::ReachedIterationLimit
             | HighsModelStatus::ReachedSolutionLimit
     );
+    if is_lost(status) {
+        return Ok(Solved { values: None, bound: f64::NEG_INFINITY, model: None });
+    }
     if !is_finished && !is_stopped {
         return Err(failed(format!("solving ended with {status:?}")));
     }
@@ -121,4 +130,34 @@ pub(crate) fn minimise_again(
     let columns = solved.get_solution().columns().to_vec();
     let has_solution = is_finished || solved.mip_gap().is_finite();
     Ok(Solved { values: has_solution.then_some(columns), bound, model: Some(solved) })
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+    use super::*;
+
+    /// A number from 1 to 2 of which three must be at least 4, and at most `most`.
+    fn program(most: f64) -> RowProblem {
+        let mut program = RowProblem::default();
+        let column = program.add_column(1.0, 1.0..=2.0);
+        program.add_row(4.0..=most, [(column, 3.0)]);
+        program
+    }
+
+    #[test]
+    fn a_program_without_a_solution_proves_nothing_and_ends_nothing() {
+        let until = || Until::Over(Duration::from_secs(10));
+        let solved = minimise(program(6.0), false, 0.0, until()).unwrap();
+        assert!((solved.bound - 4.0 / 3.0).abs() < 1e-9 && solved.values.is_some());
+        for has_integers in [false, true] {
+            // What is always 0 would have to be 5.
+            let mut denied = program(6.0);
+            let column = denied.add_column(0.0, 0.0..=0.0);
+            denied.add_row(5.0.., [(column, 1.0)]);
+            let lost = minimise(denied, has_integers, 0.0, until()).unwrap();
+            assert_eq!((lost.values.is_some(), lost.model.is_some()), (false, false));
+            assert_eq!(lost.nanoseconds(1000.0), Nanoseconds::ZERO);
+        }
+    }
 }

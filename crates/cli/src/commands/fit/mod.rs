@@ -44,6 +44,9 @@ pub(crate) fn run(command: &FitCommand) -> Result<()> {
         None => (models, None),
     };
 
+    for network in &profile.networks {
+        network.left_out.iter().for_each(|engine| output::remark(format!("in {}, {engine}", network.name)));
+    }
     let svg = scatter(&profile)?;
     files::write(&command.output, &files::to_json(&models)?)?;
     files::write(&plot, &svg)?;
