@@ -157,10 +157,9 @@ fn a_schedule_for_a_device_that_is_gone_is_refused() {
 fn engines_that_nobody_has_are_told() {
     let workplace = workplace(&board("", r#""provider": "AzureExecutionProvider""#, ""));
     let schedule = ["schedule", "--board", "desk.json", "--model", "small.onnx", "--engine"];
-    let message = workplace.fail(&[&schedule[..], &["tensorrt"]].concat());
+    let message = workplace.fail(&[&schedule[..], &["tpu"]].concat());
     assert!(
-        message
-            .contains("no engine 'tensorrt', only onnxruntime, openvino, openvinoint8, openvinof16, openvinobf16, npu"),
+        message.contains("no engine 'tpu', only onnxruntime, openvino, openvinoint8, openvinof16, openvinobf16, npu"),
         "{message}"
     );
     let message = workplace.fail(&["schedule", "--model", "small.onnx", "--engine", "npu"]);

@@ -2,7 +2,7 @@
 
 use millstream_board::{Cluster, EngineName};
 use millstream_cost::Nanoseconds;
-use millstream_pipeline::{Plan, Problem, choose, pareto_front, whole_network_plans};
+use millstream_pipeline::{Plan, PlannedReplica, Problem, choose, pareto_front, whole_network_plans};
 
 use crate::learning::plan_model::PlanModel;
 use crate::plans::timed_engines::with_timed_engines;
@@ -25,14 +25,14 @@ impl PlanModel<'_> {
 
     /// The best plan that leaves the network whole, on one processor or on many, if that may be better than what was
     /// tried. Where some part was measured as too quick, one pipeline after the other promises more than these, and none
-    /// keeps it; and of engines that take about as long, either may turn out to be quicker.
+    /// keeps it; of engines that take about as long, either may turn out to be quicker, and so may an instance on each
+    /// core beside one on all.
     pub(super) fn untried_whole(&self) -> Option<Plan> {
         if self.plans.lessons.tried.is_empty() {
             return None;
         }
-        let wholes = self.whole_plans();
-        let best = wholes.iter().filter_map(|plans| self.plans.best_of(plans, self.objective));
-        let untried: Vec<Plan> = best.filter(|whole| !self.is_tried(whole)).cloned().collect();
+        let mut untried = self.whole_plans().concat();
+        untried.retain(|whole| !self.is_tried(whole) && !self.is_part_of_tried(whole));
         let whole = self.plans.best_of(&untried, self.objective)?;
         // Nothing that was tried may have kept to the constraints.
         self.best_tried().is_none_or(|known| self.is_worth_a_trial(whole, known)).then(|| whole.clone())
@@ -56,6 +56,17 @@ impl PlanModel<'_> {
             plans.extend(problem.as_ref().map(whole_network_plans));
         }
         plans
+    }
+
+    /// Whether a trial showed all that one of a plan of one stage would: it had these replicas beside others.
+    fn is_part_of_tried(&self, whole: &Plan) -> bool {
+        let [stage] = whole.stages.as_slice() else { return false };
+        self.plans.lessons.tried.iter().any(|tried| {
+            let [other] = tried.stages.as_slice() else { return false };
+            let is_there =
+                |replica: &PlannedReplica| other.replicas.iter().any(|own| own.processors == replica.processors);
+            stage.replicas.len() <= other.replicas.len() && stage.replicas.iter().all(is_there)
+        })
     }
 
     /// Whether a plan was not tried, and would be chosen over one that was if it took a little less than predicted.
@@ -123,6 +134,26 @@ mod tests {
         }
     }
 
+    /// On equal cores, two threads that are predicted to share all work pass as many frames as two instances. Which of them
+    /// really do is seen when both were tried.
+    #[test]
+    fn instances_are_tried_beside_one_on_all_cores() {
+        let network = Network::open("zoo:tiny-darknet", ReadOptions::default()).unwrap();
+        let board = board("B2");
+        for (two_threads, is_tried) in [(480, true), (400, false)] {
+            let table =
+                table(network.graph(), &board, |_, class| Some(if class.count == 1 { 1000 } else { two_threads }));
+            let mut plans = Plans::search(&network, &board, &table, Aim::default(), &Control::new()).unwrap();
+            let wholes = whole_network_plans(&plans.problem);
+            plans.lessons.tried = vec![wholes.into_iter().find(|plan| plan.configuration() == "B2").unwrap()];
+
+            let mut profile = Profile::new(&board, crate::provenance());
+            let model = model(&network, &board, &mut profile, plans, Objective::Throughput);
+            let tried = model.untried_whole().map(|plan| plan.configuration());
+            assert_eq!(tried.as_deref(), is_tried.then_some("(B1|B1)"), "{two_threads}");
+        }
+    }
+
     /// An engine that is predicted to take a little longer may turn out to be quicker.
     #[test]
     fn the_whole_network_is_tried_with_each_engine_that_is_close() {
@@ -134,7 +165,8 @@ mod tests {
             });
             let mut plans = Plans::search(&network, &board, &table, Aim::default(), &Control::new()).unwrap();
             let wholes = whole_network_plans(&plans.problem);
-            plans.lessons.tried = vec![wholes.into_iter().find(|plan| plan.configuration() == "(B1|B1)").unwrap()];
+            plans.lessons.tried = wholes;
+            plans.lessons.tried.retain(|plan| ["(B1|B1)", "B2"].contains(&plan.configuration().as_str()));
 
             let mut profile = Profile::new(&board, crate::provenance());
             let model = model(&network, &board, &mut profile, plans, Objective::Latency);
