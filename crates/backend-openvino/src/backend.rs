@@ -13,6 +13,7 @@ use millstream_graph::{Family, OperatorId, Value};
 use millstream_onnx::Model;
 use openvino::InferenceError;
 
+use crate::device_ids::CPU;
 use crate::devices::DeviceWatch;
 use crate::error::said;
 use crate::library::OpenVino;
@@ -25,7 +26,7 @@ use crate::segment::{OpenVinoSegment, Parts};
 use crate::settings::{self, Hint, Precision, Properties};
 use crate::shared_models::SharedModels;
 use crate::trace::{Counters, operator_times};
-use crate::{NAME, devices, places};
+use crate::{NAME, places};
 
 /// Frames of a trace that only settle memory and caches.
 const WARM_UP_FRAMES: usize = 2;
@@ -113,7 +114,7 @@ impl OpenVinoBackend {
         if let Some(known) = known.as_ref() {
             return Ok(Arc::clone(known));
         }
-        let made = Arc::new(CompiledModel::new(&self.library, bytes, devices::CPU, properties)?);
+        let made = Arc::new(CompiledModel::new(&self.library, bytes, CPU, properties)?);
         *known = Some(Arc::clone(&made));
         Ok(made)
     }
@@ -175,7 +176,7 @@ impl OpenVinoBackend {
                 let threads = self.threads.threads(graph, segment, processor);
                 let hold = (threads > 1).then(|| Hold::new(&self.library, processor.cores.iter().copied()));
                 let properties = settings::of_cores(self.precision, threads, is_timed);
-                (devices::CPU, properties, Some(Pinning::of_current_thread(processor)), hold)
+                (CPU, properties, Some(Pinning::of_current_thread(processor)), hold)
             }
             Where::Device { watch, .. } => {
                 (watch.id(), settings::of_device(watch.id(), self.precision, is_timed), None, None)
@@ -186,7 +187,7 @@ impl OpenVinoBackend {
                 }
                 // Its threads may be on all of these, also while others confine theirs.
                 let hold = Hold::new(&self.library, processor.cores.iter().copied());
-                (devices::CPU, settings::of_hint(self.precision, *hint), None, Some(hold))
+                (CPU, settings::of_hint(self.precision, *hint), None, Some(hold))
             }
         };
 

@@ -6,6 +6,7 @@ use millstream_backend::BackendError;
 use openvino::{Core, DeviceType, InferenceError, PropertyKey};
 
 use crate::NAME;
+use crate::device_ids::CPU;
 use crate::error::OpenVinoError;
 use crate::library::{OpenVino, no_devices, working_core};
 
@@ -33,9 +34,6 @@ impl Device {
         self.id.split('.').next() == Some("GPU")
     }
 }
-
-/// The cores of this computer.
-pub(crate) const CPU: &str = "CPU";
 
 impl OpenVino {
     /// The devices that it finds now.

@@ -70,6 +70,7 @@
 
 mod backend;
 mod convert;
+mod device_ids;
 mod devices;
 mod error;
 mod library;

@@ -6,7 +6,7 @@ use std::{fs, thread};
 
 use openvino::Core;
 
-use crate::devices::CPU;
+use crate::device_ids::CPU;
 use crate::error::OpenVinoError;
 use crate::lock::lock;
 use crate::versions::{SUPPORTED_YEARS, VARIABLE};
@@ -48,6 +48,7 @@ impl OpenVino {
         let path = find(named.as_deref(), millstream_backend::library_folder().as_deref())?;
         check_file(&path)?;
         let not_loaded = |detail: String| OpenVinoError::NotLoaded { path: path.clone(), detail };
+
         let load = || {
             millstream_machine::spread_current_thread();
             openvino_sys::library::load_from(&path).map_err(|detail| match version_in(&detail) {

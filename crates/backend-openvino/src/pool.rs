@@ -12,7 +12,7 @@ use millstream_board::CoreId;
 use millstream_machine::Threads;
 use millstream_onnx::{ModelBuilder, WeightStorage};
 
-use crate::devices;
+use crate::device_ids::CPU;
 use crate::library::OpenVino;
 use crate::lock::lock;
 use crate::native::{CompiledModel, Output, Owned, Place, Request, Source};
@@ -106,7 +106,7 @@ fn compute(library: &OpenVino, threads: usize) -> Result<(), String> {
     let model = model.segment(model.graph().order(), WeightStorage::Inline).map_err(|error| error.to_string())?;
     let properties = settings::of_cores(Precision::F32, threads, false);
     let text = |error: openvino::InferenceError| error.to_string();
-    let compiled = CompiledModel::new(library, &model.bytes, devices::CPU, &properties).map_err(text)?;
+    let compiled = CompiledModel::new(library, &model.bytes, CPU, &properties).map_err(text)?;
     let mut request = Request::new(Arc::new(compiled), 1, vec![Place::Given]).map_err(text)?;
     let tensor = || Owned::new(openvino::ElementType::F32, &[ELEMENTS as i64]).map_err(text);
     let (input, mut output) = (tensor()?, tensor()?);

@@ -1,6 +1,6 @@
 //! Precisions and hints, and the properties of OpenVINO that follow from them.
 
-use crate::devices::CPU;
+use crate::device_ids::CPU;
 
 /// What floats are computed with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
