@@ -4,6 +4,7 @@
 
 #![allow(missing_docs, clippy::print_stdout, reason = "a benchmark prints")]
 
+use std::collections::HashMap;
 use std::error::Error;
 use std::sync::Arc;
 use std::time::Instant;
@@ -12,6 +13,7 @@ use millstream_backend::{Backend, PreparedSegment, Segment, Tensor};
 use millstream_backend_openvino::{OpenVino, OpenVinoBackend};
 use millstream_backend_ort::{Environment, OrtBackend};
 use millstream_board::Processor;
+use millstream_graph::ValueId;
 use millstream_partition::Chain;
 use millstream_report::{Align, Table, milliseconds};
 
@@ -70,6 +72,8 @@ fn measure(library: &OpenVino, network: &str, runs: usize) -> Result<Vec<Vec<Str
             // Own and other take turns; the first of each settles memory and caches.
             let is_other = run % 2;
             let made = makers[(reading + is_other) % 2].run(&frame)?;
+            let made: HashMap<ValueId, Tensor> = first.boundary.outputs.iter().copied().zip(made).collect();
+            let made = second.inputs_from(&made);
             crossing = made.iter().filter_map(Tensor::bytes).map(<[u8]>::len).sum();
             let begin = Instant::now();
             reader.run(&made)?;
@@ -93,7 +97,7 @@ fn measure(library: &OpenVino, network: &str, runs: usize) -> Result<Vec<Vec<Str
     Ok(rows)
 }
 
-fn zeros(model: &millstream_onnx::Model, id: millstream_graph::ValueId) -> Result<Tensor, String> {
+fn zeros(model: &millstream_onnx::Model, id: ValueId) -> Result<Tensor, String> {
     let shape = model.graph().value(id).shape.clone().ok_or("an input without a shape")?;
     let elements = usize::try_from(shape.elements()).map_err(|error| error.to_string())?;
     Ok(Tensor::from_f32(shape, vec![0.0; elements]))
