@@ -20,14 +20,13 @@ impl Environment {
         built_in::ALL.iter().filter_map(built_in::BuiltIn::definition).find(|provider| provider.engine == engine)
     }
 
-    /// Those of [`Environment::providers`] that drive a device which is here, with the kind of the device. A library that
-    /// was built with a provider may lack the provider's own, or its driver, or the device: such ones are left out.
+    /// Those of [`Environment::providers`] that are for a device, with the device's kind. A library that was built with one
+    /// may lack the provider's own, or its driver, or the device: [`Environment::drives_a_device`] tries it.
     pub fn device_providers(&self) -> impl Iterator<Item = (Provider, AcceleratorKind)> {
-        let on_device = built_in::ALL.iter().filter_map(|provider| match provider.place {
+        built_in::ALL.iter().filter_map(|provider| match provider.place {
             ProviderPlace::Device(kind) if provider.is_available() => Some((provider.definition()?, kind)),
             _ => None,
-        });
-        on_device.filter(|(provider, _)| self.drives_a_device(provider))
+        })
     }
 
     /// Whether a provider takes an operator and computes it.

@@ -112,7 +112,7 @@ impl OrtBackend {
         make(&apart).map_err(|_| refusal)
     }
 
-    /// ThreadUse of a session; an accelerator has one, which waits for it.
+    /// Threads of a session; an accelerator has one, which waits for it.
     fn session_threads(&self, segment: &Segment, processor: &Processor) -> usize {
         self.threads.threads(self.model.graph(), segment, processor).max(1)
     }

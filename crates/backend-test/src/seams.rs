@@ -23,20 +23,21 @@ pub(crate) fn seams(subject: &Subject, model: &Arc<Model>) -> Result<Vec<usize>,
     let whole = Segment::whole(graph);
     let groups = backend.trace(&whole, &subject.processor, &frame, &mut |_| false).map_err(failed("a trace"))?;
     let order = graph.order();
-    let all: Vec<usize> = (1..order.len()).filter(|&place| is_seam(order, &groups, place)).collect();
+    let all = between_groups(order, &groups);
     let mut chosen: Vec<usize> =
         (1..=CUTS).filter_map(|part| all.get(part * all.len() / (CUTS + 1)).copied()).collect();
     chosen.dedup();
     Ok(chosen)
 }
 
-/// Whether no group has operators on both sides of a place in the order.
-fn is_seam(order: &[OperatorId], groups: &[OperatorTimes], place: usize) -> bool {
+/// The places in the order that have no group on both sides.
+fn between_groups(order: &[OperatorId], groups: &[OperatorTimes]) -> Vec<usize> {
     let places: HashMap<OperatorId, usize> = order.iter().copied().zip(0..).collect();
-    groups.iter().all(|group| {
+    let is_across = |group: &OperatorTimes, place: usize| {
         let before = group.operators.iter().filter(|id| places.get(id).is_some_and(|&own| own < place)).count();
-        before == 0 || before == group.operators.len()
-    })
+        before != 0 && before != group.operators.len()
+    };
+    (1..order.len()).filter(|&place| !groups.iter().any(|group| is_across(group, place))).collect()
 }
 
 /// Whether no operator adds up two values that are computed: engines begin the sums of either side's convolution with
@@ -92,7 +93,6 @@ mod tests {
             seconds: Vec::new(),
         };
         let groups = [group(&[3]), group(&[2, 0]), group(&[1])];
-        let seams: Vec<usize> = (1..4).filter(|&place| is_seam(&order, &groups, place)).collect();
-        assert_eq!(seams, [1, 3]);
+        assert_eq!(between_groups(&order, &groups), [1, 3]);
     }
 }

@@ -93,7 +93,7 @@ pub(crate) fn check(
         if !engines.insert(provider.engine) {
             return invalid(field("engine"), format!("is '{}' a second time", provider.engine));
         }
-        if EngineName::known().any(|known| known.name() == provider.engine.as_str()) {
+        if is_on_every_board(provider.engine) {
             let detail = format!("is '{}', which every board has: a provider needs another name", provider.engine);
             return invalid(field("engine"), detail);
         }
@@ -127,7 +127,7 @@ fn check_uses(providers: &[Provider], clusters: &[Cluster], accelerators: &[Acce
     for (index, accelerator) in accelerators.iter().enumerate() {
         let Some(engine) = accelerator.engine else { continue };
         if providers.iter().all(|provider| provider.engine != engine) {
-            let detail = if EngineName::known().any(|known| known.name() == engine.as_str()) {
+            let detail = if is_on_every_board(engine) {
                 format!(
                     "is '{engine}', which finds its own devices: leave it out, and take the accelerator as \
                      `board --engine {engine} --json` writes it"
@@ -139,6 +139,11 @@ fn check_uses(providers: &[Provider], clusters: &[Cluster], accelerators: &[Acce
         }
     }
     Ok(())
+}
+
+/// Whether boards have an engine of this name without naming it as a provider.
+fn is_on_every_board(engine: EngineLabel) -> bool {
+    EngineName::known().any(|known| known.name() == engine.as_str())
 }
 
 /// The engines that a board may name, for messages.

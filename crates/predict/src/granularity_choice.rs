@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::calibration::GranularityLine;
 use crate::error::PredictError;
 use crate::published::{Granularity, GranularityModel, GranularitySample};
 use crate::samples::GranularityRecord;
@@ -35,6 +36,12 @@ impl GranularityChoice {
         let fit =
             |(policy, samples): (u32, Vec<GranularitySample>)| Ok((policy, GranularityModel::fit(1.0, &samples)?));
         Ok(Self { models: by_policy.into_iter().map(fit).collect::<Result<_, PredictError>>()? })
+    }
+
+    /// The lines of all policies.
+    pub(crate) fn lines(&self) -> impl Iterator<Item = GranularityLine> {
+        let all = self.models.values().flat_map(GranularityModel::lines);
+        all.map(|(&Granularity(granularity), &line)| GranularityLine { granularity, line })
     }
 
     /// The policy's number and the granularity that are fastest for so many multiply-accumulates.

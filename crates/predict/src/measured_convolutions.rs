@@ -8,11 +8,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::calibration::GranularityLine;
 use crate::convolution_size::convolution_size;
+use crate::granularity_choice::GranularityChoice;
 use crate::line::{Line, Weighting};
 use crate::model::{ProcessorModel, TimedOperators};
-use crate::published::{
-    AcceleratorModel, Buffering, Coherence, ConvolutionSize, Granularity, GranularityModel, GranularitySample,
-};
+use crate::published::{AcceleratorModel, Buffering, Coherence, ConvolutionSize};
 use crate::samples::{GranularityRecord, OperatorRecord};
 
 /// Convolutions of as many different shapes are needed to tell formulas apart.
@@ -186,7 +185,8 @@ impl<'a> MeasuredConvolutions<'a> {
             FormulaName::ProcessingElements => self.waves(observations).map(ConvolutionFormula::ProcessingElements),
             FormulaName::Granularity => {
                 let records = self.records.iter().filter(|record| !left_out_macs.contains(&record.macs));
-                granularity_lines(records.copied()).map(ConvolutionFormula::Granularity)
+                let choice = GranularityChoice::fit(records.copied()).ok()?;
+                Some(ConvolutionFormula::Granularity(choice.lines().collect()))
             }
         }
     }
@@ -233,24 +233,6 @@ fn waves_of(processing_elements: u64, sized: &[(ConvolutionSize, f64)]) -> Optio
         coherence: Coherence::Interconnect,
         buffering: Buffering::Single,
     })
-}
-
-/// A line for each policy and granularity; `None` without any.
-fn granularity_lines<'r>(records: impl Iterator<Item = &'r GranularityRecord>) -> Option<Vec<GranularityLine>> {
-    let mut by_policy: BTreeMap<u32, Vec<GranularitySample>> = BTreeMap::new();
-    for record in records {
-        let granularity = Granularity(record.granularity);
-        let sample = GranularitySample { granularity, macs: record.macs, seconds: record.seconds };
-        by_policy.entry(record.policy).or_default().push(sample);
-    }
-    let mut lines = Vec::new();
-    for samples in by_policy.values() {
-        // The device's clock is not known; the lines hold at whatever it is.
-        let model = GranularityModel::fit(1.0, samples).ok()?;
-        let fitted = model.lines().iter();
-        lines.extend(fitted.map(|(&Granularity(granularity), &line)| GranularityLine { granularity, line }));
-    }
-    (!lines.is_empty()).then_some(lines)
 }
 
 /// What makes convolutions different to a model.

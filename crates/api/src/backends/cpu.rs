@@ -72,9 +72,14 @@ pub(super) fn missing_provider(engine: EngineLabel) -> Option<Error> {
     device_of(&provider).err()
 }
 
-/// The providers that drive devices of this computer, with what these are; none if the library is not there.
+/// The providers for devices, with what these are; none if the library is not there.
 pub(super) fn device_providers() -> Vec<(Provider, AcceleratorKind)> {
     Environment::load().map(|environment| environment.device_providers().collect()).unwrap_or_default()
+}
+
+/// Whether the device that a provider is for is here.
+pub(super) fn drives_a_device(provider: &Provider) -> bool {
+    Environment::load().is_ok_and(|environment| environment.drives_a_device(provider))
 }
 
 /// What a provider runs on, where it says so.

@@ -34,16 +34,21 @@ pub(crate) fn missing_provider(board: &Board, engines: &EngineSet) -> Option<Err
 /// # Errors
 /// [`Error::Board`] if the board can't have them.
 pub(crate) fn with_provider_devices(board: Board) -> Result<Board, Error> {
-    with_devices_of(board, cpu::device_providers())
+    with_devices_of(board, cpu::device_providers(), &cpu::drives_a_device)
 }
 
-/// The board with a device of each kind that these providers drive and of which it has none: of the first provider of
-/// that kind. What is known already is likely the same device; a board file can give it a provider.
-fn with_devices_of(board: Board, found: Vec<(Provider, AcceleratorKind)>) -> Result<Board, Error> {
+/// The board with a device of each kind of which it has none and one of these providers drives one: of the first of
+/// these. What is known already is likely the same device, and a board file can give it a provider: for that, and after
+/// the first, no other is tried, which may take seconds.
+fn with_devices_of(
+    board: Board,
+    providers: Vec<(Provider, AcceleratorKind)>,
+    drives_a_device: &dyn Fn(&Provider) -> bool,
+) -> Result<Board, Error> {
     let mut accelerators = board.accelerators().to_vec();
     let mut board = board;
-    for (provider, kind) in found {
-        if accelerators.iter().any(|known| known.kind == kind) {
+    for (provider, kind) in providers {
+        if accelerators.iter().any(|known| known.kind == kind) || !drives_a_device(&provider) {
             continue;
         }
         let label = free_label(&accelerators, if kind == AcceleratorKind::Gpu { "G" } else { "N" });
@@ -73,7 +78,7 @@ pub(crate) fn openvino_devices(known: &[Accelerator]) -> Result<Vec<Accelerator>
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+    #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
     use std::collections::BTreeMap;
 
     use millstream_board::{EngineLabel, ProviderName};
@@ -99,7 +104,7 @@ mod tests {
     #[test]
     fn a_provider_drives_the_device_of_its_kind_and_the_first_of_several_does() {
         let board = millstream_test_support::board("B2");
-        assert_eq!(with_devices_of(board.clone(), Vec::new()).unwrap(), board);
+        assert_eq!(with_devices_of(board.clone(), Vec::new(), &|_| true).unwrap(), board);
 
         let (gpu, npu) = (AcceleratorKind::Gpu, AcceleratorKind::Npu);
         let found = vec![
@@ -107,14 +112,18 @@ mod tests {
             (provider("qnn", "QNNExecutionProvider"), npu),
             (provider("tensorrt", "TensorrtExecutionProvider"), gpu),
         ];
-        let with = with_devices_of(board, found.clone()).unwrap();
+        let with = with_devices_of(board, found.clone(), &|_| true).unwrap();
         let expected = [("G", "cuda", gpu), ("N", "qnn", npu)];
         assert_eq!(devices(&with), expected.map(|(label, engine, kind)| (label.into(), Some(engine.into()), kind)));
         let engines: Vec<String> = with.providers().iter().map(|provider| provider.engine.to_string()).collect();
         assert_eq!(engines, ["cuda", "qnn"], "one that drives nothing is no engine of the board");
-        assert_eq!(with_devices_of(with.clone(), found.clone()).unwrap(), with, "a second time adds none");
+        assert_eq!(with_devices_of(with.clone(), found.clone(), &|_| panic!("tried again")).unwrap(), with);
+        let without = with_devices_of(millstream_test_support::board("B2"), found.clone(), &|provider| {
+            provider.engine.as_str() != "cuda"
+        });
+        assert_eq!(devices(&without.unwrap())[1], ("G".into(), Some("tensorrt".into()), gpu), "the next one drives it");
         let known = millstream_test_support::board("B2+G[600]");
-        let kept = with_devices_of(known.clone(), found.iter().take(1).cloned().collect()).unwrap();
+        let kept = with_devices_of(known.clone(), found.iter().take(1).cloned().collect(), &|_| true).unwrap();
         assert_eq!(kept, known, "its own graphics device stays, with its memory");
 
         // A board file that is written from it can be read again.

@@ -57,6 +57,10 @@ pub(super) fn device_providers() -> Vec<(Provider, AcceleratorKind)> {
     Vec::new()
 }
 
+pub(super) fn drives_a_device(_: &Provider) -> bool {
+    false
+}
+
 pub(super) fn device_of(_: &Provider) -> Result<Option<String>, Error> {
     Err(MISSING)
 }
