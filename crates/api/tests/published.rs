@@ -85,9 +85,9 @@ fn all_stand_beside_the_exact_search_and_say_why_they_can_not_serve() {
     let network = network("squeezenet");
     let compared = compare_published(&machine, &network, &Aim::default(), on, None, &Control::new()).unwrap();
     assert_eq!(compared.rows.len(), PublishedAlgorithm::ALL.len());
-    // The schedule that is chosen for throughput may give up 3 % for a shorter latency.
+    // The schedule that is chosen for throughput may give up 1 % for a shorter latency.
     let own = compared.beside_ours(&compared.ours.document.predicted).unwrap();
-    assert!((0.0..=0.031).contains(&own), "{own}");
+    assert!((0.0..=0.011).contains(&own), "{own}");
     let mut served = 0;
     for row in &compared.rows {
         match &row.outcome {

@@ -39,8 +39,8 @@ fn a_system_is_planned_simulated_and_certified() {
     let report = json(&workplace.succeed(&[&arguments[..], &["--json"]].concat()));
     let predicted = report["schedule"]["predicted"]["period_seconds"].as_f64().unwrap();
     for rival in report["rivals"].as_array().unwrap() {
-        // The objective may give up 3 % of the throughput for a shorter latency.
-        assert!(rival["period_seconds"].as_f64().unwrap() * 1.03 >= predicted, "{rival}");
+        // The objective may give up 1 % of the throughput for a shorter latency.
+        assert!(rival["period_seconds"].as_f64().unwrap() * 1.01 >= predicted, "{rival}");
     }
 
     let simulate = ["simulate", "--system", "two.json", "--frames", "400", "--json"];

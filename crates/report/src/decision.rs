@@ -12,7 +12,7 @@ use crate::plan::{FrontRow, chosen_row};
 pub fn decision_facts(document: &ScheduleDocument, bound: &str, front: &[FrontRow]) -> Vec<Fact> {
     let predicted = &document.predicted;
     let what = match document.objective {
-        Objective::Throughput => "to pass most frames per second; up to 3 % of them may go for a shorter latency",
+        Objective::Throughput => "to pass most frames per second; up to 1 % of them may go for a shorter latency",
         Objective::Latency => "to have each frame done soonest",
         Objective::Balanced => "to pass many frames per second and have each done soon",
         Objective::Energy => "to need the least energy for a frame",

@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Objective {
-    /// The highest throughput, or up to 3 % less where that lowers the latency ten times as much: predictions are not
-    /// so exact that the last percent of throughput would be worth any latency.
+    /// The highest throughput, or up to 1 % less where that lowers the latency ten times as much: neither predictions
+    /// nor trials are so exact that the last percent of throughput would be worth any latency.
     Throughput,
     /// The lowest latency.
     Latency,

@@ -46,7 +46,8 @@ pub(crate) enum Refined {
 
 /// Searches, tries out what the search would choose, learns from it and searches again, for one objective after the
 /// other, until nothing promises to be better than what was tried, or ten were. The best plan that leaves the network
-/// whole is among these where it may be better. What was measured is added to the profile. The first trial ends the
+/// whole is among these where it may be better. The best of what was tried is tried once more: the best of many single
+/// trials is often the one that was luckiest. What was measured is added to the profile. The first trial ends the
 /// search if it contradicts an old profile.
 pub(crate) fn refine(
     network: &Network,
@@ -73,6 +74,7 @@ pub(crate) fn refine(
         plans,
         objective: aim.objective,
         others: 0.0,
+        confirmed: Vec::new(),
         failure: None,
         contradiction: None,
     };
@@ -88,12 +90,21 @@ pub(crate) fn refine(
             (Err(_), _) if control.is_cancelled() => return Err(Error::Interrupted),
             (_, Some(error)) => return Err(error),
             (Err(error), None) => return Err(error.into()),
-            (Ok(()), None) => {}
+            (Ok(()), None) => confirm(&mut model, &mut trials)?,
         }
     }
 
     disturbance::report(&activity, model.others, control);
     Ok(Refined::Plans(Box::new(model.plans)))
+}
+
+/// Runs the best of what was tried once more, and what is the best then, until that was run twice.
+fn confirm(model: &mut PlanModel<'_>, trials: &mut Trials<'_>) -> Result<(), Error> {
+    while let Some(candidate) = model.best_tried_once() {
+        let seen = trials.measure(&candidate)?;
+        model.confirm(&candidate, &seen)?;
+    }
+    Ok(())
 }
 
 /// Runs plans on this computer.
@@ -124,7 +135,7 @@ impl Oracle<Candidate, PlanTrial> for Trials<'_> {
             seen = if is_better { again } else { seen };
         }
         self.done += 1;
-        self.steps.set(self.done, self.most);
+        self.steps.set(self.done.min(self.most), self.most);
         Ok(seen)
     }
 }

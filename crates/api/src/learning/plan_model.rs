@@ -39,6 +39,8 @@ pub(super) struct PlanModel<'a> {
     pub(super) objective: Objective,
     /// How many cores others used during the trial that they disturbed most.
     pub(super) others: f64,
+    /// Plans that were tried twice.
+    pub(super) confirmed: Vec<Candidate>,
     /// What a trial says against an old profile.
     pub(super) contradiction: Option<String>,
     /// Why the search after the last trial failed.
@@ -62,6 +64,28 @@ impl PlanModel<'_> {
     /// What would be chosen of what was tried.
     pub(super) fn best_tried(&self) -> Option<&Plan> {
         self.plans.best_of(&self.plans.lessons.tried, self.objective)
+    }
+
+    /// What would be chosen of what was tried, if it was tried only once.
+    pub(super) fn best_tried_once(&self) -> Option<Candidate> {
+        let candidate = self.candidate(self.best_tried()?);
+        (!self.confirmed.contains(&candidate)).then_some(candidate)
+    }
+
+    /// Takes in what a second trial showed.
+    pub(super) fn confirm(&mut self, candidate: &Candidate, seen: &PlanTrial) -> Result<(), Error> {
+        self.note_trial(candidate, seen);
+        self.confirmed.push(candidate.clone());
+        self.search_again(&candidate.schedule, seen)
+    }
+
+    /// Says what a trial showed, and notes how much it was disturbed.
+    fn note_trial(&mut self, candidate: &Candidate, seen: &PlanTrial) {
+        let configuration = candidate.schedule.to_string();
+        let (expected, found) = (candidate.plan.period, seen.measured.period);
+        let latency = seen.measured.latency;
+        tracing::info!(objective = %self.objective, configuration, %expected, %found, %latency, "trial");
+        self.others = self.others.max(seen.others);
     }
 
     /// What a trial says against the profile. The first one only: later ones are planned with what the first showed.
@@ -122,11 +146,7 @@ impl TimeModel for PlanModel<'_> {
     }
 
     fn learn(&mut self, candidate: &Candidate, seen: &PlanTrial) {
-        let configuration = candidate.schedule.to_string();
-        let (expected, found) = (candidate.plan.period, seen.measured.period);
-        let latency = seen.measured.latency;
-        tracing::info!(objective = %self.objective, configuration, %expected, %found, %latency, "trial");
-        self.others = self.others.max(seen.others);
+        self.note_trial(candidate, seen);
         if self.is_old {
             self.contradiction = self.contradiction(&candidate.plan, seen);
         }
@@ -181,6 +201,7 @@ pub(super) mod tests {
             plans,
             objective,
             others: 0.0,
+            confirmed: Vec::new(),
             contradiction: None,
             failure: None,
         }

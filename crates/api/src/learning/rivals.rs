@@ -2,7 +2,7 @@
 
 use millstream_board::{Cluster, EngineName};
 use millstream_cost::Nanoseconds;
-use millstream_pipeline::{Plan, PlannedReplica, Problem, choose, pareto_front, whole_network_plans};
+use millstream_pipeline::{Objective, Plan, PlannedReplica, Problem, choose, pareto_front, whole_network_plans};
 
 use crate::learning::plan_model::PlanModel;
 use crate::plans::timed_engines::with_timed_engines;
@@ -58,9 +58,13 @@ impl PlanModel<'_> {
         plans
     }
 
-    /// Whether a trial showed all that one of a plan of one stage would: it had these replicas beside others.
+    /// Whether a trial showed all that one of a plan of one stage would: it had these replicas beside others. Those may
+    /// have held each other up, so that it does not show how soon one alone has a frame done.
     fn is_part_of_tried(&self, whole: &Plan) -> bool {
         let [stage] = whole.stages.as_slice() else { return false };
+        if self.objective != Objective::Throughput {
+            return false;
+        }
         self.plans.lessons.tried.iter().any(|tried| {
             let [other] = tried.stages.as_slice() else { return false };
             let is_there =
@@ -81,7 +85,6 @@ impl PlanModel<'_> {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
     use millstream_onnx::ReadOptions;
-    use millstream_pipeline::Objective;
     use millstream_predict::Profile;
     use millstream_test_support::{board, table};
     use millstream_tune::{Proposal, TimeModel};

@@ -55,7 +55,8 @@ struct Explanation {
 }
 
 impl Lessons {
-    /// Takes in what a trial showed of a plan and its schedule.
+    /// Takes in what a trial showed of a plan and its schedule. A plan that was tried before has the mean of its two
+    /// trials from now on.
     pub(crate) fn add(&mut self, schedule: &Schedule, measured: Plan) {
         for (stage, times) in StageId::all(measured.stages.len()).zip(&measured.stages) {
             for (replica, replica_times) in times.replicas.iter().enumerate().filter(|(_, times)| times.is_team()) {
@@ -63,7 +64,10 @@ impl Lessons {
                 self.teams.push(TeamTrial { team, schedule, stage, replica, measured: replica_times.time });
             }
         }
-        self.tried.push(measured);
+        match self.tried.iter_mut().find(|tried| tried.is_same_pipeline(&measured)) {
+            Some(tried) => *tried = mean(tried, measured),
+            None => self.tried.push(measured),
+        }
     }
 
     /// Whether there is something to see in trying a plan out: it was not tried, and if its stages were, with a team's
@@ -134,6 +138,15 @@ impl Lessons {
         }
         Explanation { unlikely, lessons: TeamLessons { late_by, factors } }
     }
+}
+
+/// The plan with the mean of the times that two trials of it showed.
+fn mean(first: &Plan, second: Plan) -> Plan {
+    let mean = |one: Nanoseconds, other: Nanoseconds| Nanoseconds(one.0.midpoint(other.0));
+    let times = first.stages.iter().zip(&second.stages);
+    let times = times.map(|(one, other)| one.times().into_iter().zip(other.times()).map(|(a, b)| mean(a, b)).collect());
+    let (times, period) = (times.collect(), mean(first.period, second.period));
+    second.with_measured(times, period)
 }
 
 #[cfg(test)]

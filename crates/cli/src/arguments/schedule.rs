@@ -51,7 +51,7 @@ pub(crate) struct ScheduleCommand {
     /// with all its cores and every accelerator, or each core if there is just one cluster]
     #[arg(long, value_name = "PROCESSORS", help_heading = "Search")]
     pub(crate) processors: Option<String>,
-    /// What to optimise: throughput (trades up to 3 % of it for lower latency), latency, balanced or energy
+    /// What to optimise: throughput (trades up to 1 % of it for lower latency), latency, balanced or energy
     #[arg(long, value_name = "OBJECTIVE", value_parser = objective(), hide_possible_values = true, default_value_t = Objective::Throughput, help_heading = "Search")]
     pub(crate) objective: Objective,
     /// The longest that a frame may take, such as 40ms

@@ -7,7 +7,7 @@ use millstream_schedule::Objective;
 use crate::plan::Plan;
 
 /// [`Objective::Throughput`] never gives up more of the best throughput than this, relative to it.
-const THROUGHPUT_TOLERANCE: f64 = 0.03;
+const THROUGHPUT_TOLERANCE: f64 = 0.01;
 /// Within that, it gives up 1 % of throughput only for a latency that is about so many percent lower.
 const LATENCY_EXCHANGE: f64 = 10.0;
 
