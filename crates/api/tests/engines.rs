@@ -3,13 +3,14 @@
 #![cfg(all(feature = "ort", feature = "openvino"))]
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use millstream_api::{
-    Aim, Control, CostSource, EngineName, EngineOptions, EngineSet, Machine, Network, ReadOptions, ReducedPrecision,
-    RunLength, RunOptions, Scheduled, Stream, Tensor, engines, files, run,
+    Aim, Control, CostSource, EngineName, EngineOptions, EngineSet, Event, Machine, Network, ReadOptions,
+    ReducedPrecision, RunLength, RunOptions, Scheduled, Stream, Tensor, engines, files, run,
 };
 use millstream_board::{Board, Processor};
 use millstream_onnx::{Attributes, ModelBuilder, Weight};
@@ -173,6 +174,79 @@ fn clusters_may_have_different_engines() {
     let whole = run(vec![on(one.clone(), graph.order())]);
     agree(&whole, &run(vec![on(one.clone(), head), on(other.clone(), tail)]));
     agree(&whole, &run(vec![on(other, head), on(one, tail)]));
+}
+
+/// Convolutions before and after two operators with floats of 64 bits, which OpenVINO refuses.
+fn with_refused_operators() -> Network {
+    let mut builder = ModelBuilder::new("refused");
+    let mut map = builder.input("image", [1, 8, 16, 16]);
+    let filters = |layer: usize| {
+        let values = (0..8 * 8 * 9).map(|index| ((index * 7 + layer) % 13) as f32 / 40.0 - 0.1).collect();
+        Weight::from_f32([8, 8, 3, 3], values)
+    };
+    for layer in 0..6 {
+        let filter = builder.weight("filter", &filters(layer));
+        map = builder.node_with("Conv", &[&map, &filter], Attributes::new().ints("pads", &[1, 1, 1, 1]));
+        if layer == 2 {
+            let wide = builder.node_with("Cast", &[&map], Attributes::new().int("to", 11));
+            map = builder.node_with("Cast", &[&wide], Attributes::new().int("to", 1));
+        }
+    }
+    builder.output(&map);
+    Network::of_model(Arc::new(builder.build().unwrap()), "refused", ReadOptions::default())
+}
+
+/// An engine that refuses an operator runs the others.
+#[test]
+fn an_engine_runs_what_it_does_not_refuse() {
+    if !has_openvino() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let usual = Machine::detect().unwrap().with_cache_folder(folder.path());
+    let both = usual.clone().with_engines(EngineSet::all());
+    let network = with_refused_operators();
+    let said = Arc::new(std::sync::Mutex::new(Vec::new()));
+    let heard = Arc::clone(&said);
+    let control = Control::new().observed_by(move |event| {
+        if let Event::LeftOut(_) | Event::Refused(_) = event {
+            heard.lock().unwrap().push(format!("{event:?}"));
+        }
+    });
+    let profile = both.profile(&network, Duration::from_millis(800), &control).unwrap();
+    let known = &profile.networks[0];
+    assert_eq!(known.unsupported.len(), both.board().clusters().len());
+    let operators: Vec<_> = known.operators().collect();
+    for unsupported in &known.unsupported {
+        let named: Vec<&str> = unsupported.operators.iter().map(|&place| operators[place].op_type.as_str()).collect();
+        assert_eq!((unsupported.engine, &named[..]), (EngineName::OpenVino, &["Cast", "Cast"][..]));
+        let traced = known.operator_samples.iter().filter(|sample| unsupported.concerns(&sample.processor));
+        let traced: BTreeSet<usize> = traced.flat_map(|sample| sample.operators.clone()).collect();
+        let others = (0..operators.len()).filter(|place| !unsupported.operators.contains(place));
+        assert_eq!(traced, others.collect(), "both stretches are measured");
+    }
+    // Where it is not left out, it may run what it does not refuse.
+    let path = folder.path().join("profile.json");
+    files::write(&path, &files::to_json(&profile).unwrap()).unwrap();
+    let table = CostSource::Profile(&path).table(&network, &both).unwrap();
+    let order = network.chain().operators(network.chain().whole());
+    for class in both.board().core_classes().filter(|class| class.engine == EngineName::OpenVino) {
+        let is_left_out = known.left_out.iter().any(|own| own.concerns(&class));
+        let processor = table.find(&class).unwrap();
+        let runs = |place: usize| table.time(processor, order[place]).is_some();
+        let refused = |place: usize| known.unsupported.iter().any(|own| own.operators.contains(&place));
+        assert!((0..order.len()).all(|place| !(runs(place) && refused(place))), "{class}");
+        assert_eq!((0..order.len()).any(runs), !is_left_out, "{class}");
+    }
+
+    // Either that it refuses some, or that what it runs can't help.
+    assert_eq!(said.lock().unwrap().len(), known.unsupported.len(), "{said:?}");
+
+    // Whatever is planned runs.
+    let planned = both.plan(with_refused_operators(), &Aim::default(), &control).unwrap();
+    let plain = usual.clone().with_engines(EngineName::OnnxRuntime);
+    let expected = plain.plan(with_refused_operators(), &Aim::default(), &Control::new()).unwrap();
+    agree(&results(&both, &planned), &results(&plain, &expected));
 }
 
 /// Nobody gets less precision than the model says by asking for all engines; by its name it is an engine like others.

@@ -29,6 +29,12 @@ impl Device {
         self.id == CPU
     }
 
+    /// Whether this name means it. One without a number means number 0, which the only device of a kind may lack.
+    pub fn is_called(&self, id: &str) -> bool {
+        let numbered = |id: &str| if id.contains('.') { id.to_owned() } else { format!("{id}.0") };
+        numbered(&self.id) == numbered(id)
+    }
+
     /// Whether it is a graphics device.
     pub fn is_gpu(&self) -> bool {
         self.id.split('.').next() == Some("GPU")
@@ -44,14 +50,14 @@ impl OpenVino {
         all(self)
     }
 
-    /// The device of this name.
+    /// The device of this name ([`Device::is_called`]).
     ///
     /// # Errors
     /// [`OpenVinoError::NoDevice`] if it is not there, or not any more.
     pub fn device(&self, id: &str) -> Result<Device, OpenVinoError> {
         let all = self.devices()?;
         let ids = || all.iter().map(|device| device.id.clone()).collect();
-        let known = all.iter().find(|device| device.id == id).cloned();
+        let known = all.iter().find(|device| device.is_called(id)).cloned();
         known.ok_or_else(|| OpenVinoError::NoDevice { device: id.to_owned(), available: ids() })
     }
 }

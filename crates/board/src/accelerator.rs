@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::cluster::PowerCoefficients;
+use crate::engine::EngineName;
 use crate::engine_label::EngineLabel;
 
 /// Something other than a CPU core that runs operators, driven through a host library.
@@ -19,9 +20,15 @@ pub struct Accelerator {
     /// What the device calls itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// The board's provider that drives it; missing if something else does, which is known by the name.
+    /// What drives it: a provider of the board, or `openvino`. Missing for graphics devices that shaders run on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub engine: Option<EngineLabel>,
+    /// What OpenVINO calls it, such as `GPU.1`; missing for the only one of its kind, and with other engines.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device: Option<String>,
+    /// The accelerator, by its label, that is the same device, driven in another way: a schedule uses one of the two.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub same_device_as: Option<String>,
     /// Memory of its own; missing if it shares the CPU's or nobody knows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory_bytes: Option<u64>,
@@ -64,12 +71,19 @@ impl Accelerator {
             kind,
             name: None,
             engine: None,
+            device: None,
+            same_device_as: None,
             memory_bytes: None,
             processing_elements: None,
             hertz: None,
             volts: None,
             power: None,
         }
+    }
+
+    /// Whether OpenVINO drives it.
+    pub fn is_of_openvino(&self) -> bool {
+        self.engine.is_some_and(|engine| engine.as_str() == EngineName::OpenVino.name())
     }
 }
 

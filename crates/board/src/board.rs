@@ -77,6 +77,12 @@ impl Board {
         self.accelerators.iter().find(|accelerator| accelerator.label == label)
     }
 
+    /// The device of an accelerator: the label of the one that it is the same device as, or its own.
+    pub fn device_of<'a>(&'a self, accelerator: &'a str) -> &'a str {
+        let same = self.accelerator(accelerator).and_then(|accelerator| accelerator.same_device_as.as_deref());
+        same.unwrap_or(accelerator)
+    }
+
     /// What is known beforehand of moving data between clusters and accelerators.
     pub fn links(&self) -> &[Link] {
         &self.links

@@ -1,6 +1,7 @@
 //! Engines of a whole board: its providers, and the choice of engines for its clusters.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use crate::board::{Board, Engines};
 use crate::engine::{EngineName, EngineSet};
@@ -32,6 +33,17 @@ impl Board {
     pub fn with_provider(mut self, provider: Provider) -> Self {
         if self.provider(provider.engine).is_err() {
             self.providers.push(provider);
+        }
+        self
+    }
+
+    /// The board of a file in this folder: paths of plug-ins count from there. The folder must be an absolute path.
+    #[must_use]
+    pub fn of_file_in(mut self, folder: &Path) -> Self {
+        for provider in &mut self.providers {
+            if let Some(library) = provider.library.as_mut().filter(|library| library.components().count() > 1) {
+                *library = folder.join(&*library);
+            }
         }
         self
     }

@@ -175,8 +175,26 @@ fn check_accelerators<'a>(accelerators: &'a [Accelerator], labels: &mut HashSet<
         if let Some((name, _)) = positive.into_iter().find(|(_, value)| *value == Some(0)) {
             return invalid(field(name), "is 0, must be positive");
         }
+        if let Some(same) = &accelerator.same_device_as {
+            let checked = check_same_device(accelerator, same, accelerators);
+            checked.or_else(|detail| invalid(field("same_device_as"), detail))?;
+        }
     }
     Ok(())
+}
+
+/// Whether an accelerator may be the same device as another one.
+fn check_same_device(accelerator: &Accelerator, same: &str, all: &[Accelerator]) -> Result<(), String> {
+    let Some(other) = all.iter().find(|other| other.label == same) else {
+        return Err(format!("is '{same}', which is no accelerator of the board"));
+    };
+    if accelerator.label == same {
+        return Err(format!("is '{same}', the accelerator itself"));
+    }
+    match &other.same_device_as {
+        Some(first) => Err(format!("is '{same}', which is the same device as '{first}': name that one")),
+        None => Ok(()),
+    }
 }
 
 fn check_links(links: &[Link], labels: &HashSet<&String>) -> Result<(), BoardError> {

@@ -30,9 +30,14 @@ impl Board {
             if let Some(engine) = accelerator.engine {
                 hasher.update(format!("{engine} "));
             }
+            if accelerator.device.is_some() || accelerator.same_device_as.is_some() {
+                hasher.update(format!("{:?} {:?} ", accelerator.device, accelerator.same_device_as));
+            }
         }
         for provider in self.providers.iter().filter(|provider| self.is_in_use(provider)) {
             let Provider { engine, provider, options, library, device } = provider;
+            // Wherever the plug-in's file is.
+            let library = library.as_ref().and_then(|library| library.file_name());
             hasher.update(format!("{engine} {provider} {options:?} {library:?} {device:?} "));
         }
         hasher.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect()

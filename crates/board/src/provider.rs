@@ -25,7 +25,8 @@ pub struct Provider {
     /// The provider's options, as its documentation has them.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub options: BTreeMap<String, String>,
-    /// The file of a plug-in that brings the provider; missing if ONNX Runtime was built with it.
+    /// The file of a plug-in that brings the provider; missing if ONNX Runtime was built with it. In a board file, a path
+    /// with a folder counts from the folder of that file; a name alone is looked for where the system has libraries.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub library: Option<PathBuf>,
     /// Which of a plug-in's devices, counted from 0; missing if it has one.
@@ -125,13 +126,14 @@ fn check_uses(providers: &[Provider], clusters: &[Cluster], accelerators: &[Acce
         }
     }
     for (index, accelerator) in accelerators.iter().enumerate() {
-        let Some(engine) = accelerator.engine else { continue };
+        if accelerator.device.is_some() && !accelerator.is_of_openvino() {
+            let detail = "is for accelerators with the engine openvino; a provider's options choose its device";
+            return invalid(format!("accelerators[{index}].device"), detail);
+        }
+        let Some(engine) = accelerator.engine.filter(|_| !accelerator.is_of_openvino()) else { continue };
         if providers.iter().all(|provider| provider.engine != engine) {
             let detail = if is_on_every_board(engine) {
-                format!(
-                    "is '{engine}', which finds its own devices: leave it out, and take the accelerator as \
-                     `board --engine {engine} --json` writes it"
-                )
+                format!("is '{engine}', which is for cores: an accelerator has openvino, or a provider")
             } else {
                 format!("is '{engine}', which is none of `providers`: {}", labels(providers))
             };

@@ -139,8 +139,11 @@ impl Host {
             cores: cluster.cores.iter().map(core).collect(),
             ..cluster.clone()
         };
-        let accelerator =
-            |accelerator: &Accelerator| Accelerator { label: label(&accelerator.label), ..accelerator.clone() };
+        let accelerator = |accelerator: &Accelerator| Accelerator {
+            label: label(&accelerator.label),
+            same_device_as: accelerator.same_device_as.as_ref().map(label),
+            ..accelerator.clone()
+        };
         let link = |link: &Link| Link { from: label(&link.from), to: label(&link.to), ..link.clone() };
         Board {
             name: self.board.name.clone(),
@@ -191,6 +194,9 @@ fn part(mut board: Board, labels: &[String], index: usize) -> Result<Board, Boar
     }
     board.clusters.retain(|cluster| labels.contains(&cluster.label));
     board.accelerators.retain(|accelerator| labels.contains(&accelerator.label));
+    for accelerator in &mut board.accelerators {
+        accelerator.same_device_as.take_if(|other| !labels.contains(other));
+    }
     board.links.retain(|link| labels.contains(&link.from) && labels.contains(&link.to));
     if board.clusters.is_empty() {
         Err(BoardError::Invalid { field: field(), detail: "names no cluster; a host needs one".to_owned() })

@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
+use std::path::Path;
+
 use millstream_board::{Board, BoardError, EngineName, EngineSet, Processor};
 
 fn document(cluster: &str, more: &str) -> String {
@@ -45,6 +47,39 @@ fn what_a_provider_is_told_makes_another_board_if_somebody_uses_it() {
     assert_ne!(fingerprint(&known), fingerprint(&known.replace("/opt/qnn.so", "/opt/qnn2.so")));
     // Nothing computes with XNNPACK here.
     assert_eq!(fingerprint(&known), fingerprint(&known.replace("XnnpackE", "AclE")));
+}
+
+#[test]
+fn plug_ins_count_from_the_folder_of_the_board_file() {
+    let found = |library: &str| {
+        let board = Board::from_json(&document("", &TWO.replace("/opt/qnn.so", library))).unwrap();
+        let there = board.clone().of_file_in(Path::new("/boards"));
+        assert_eq!(board.fingerprint(), there.fingerprint(), "wherever it is, it is the same");
+        let library = |board: &Board| board.providers().iter().find_map(|provider| provider.library.clone()).unwrap();
+        assert_eq!(library(&there.clone().of_file_in(Path::new("/else"))), library(&there));
+        library(&there).display().to_string()
+    };
+    assert_eq!(found("plug/qnn.so"), "/boards/plug/qnn.so");
+    assert_eq!(found("./qnn.so"), "/boards/./qnn.so");
+    assert_eq!(found("/opt/qnn.so"), "/opt/qnn.so");
+    // The system looks for a name alone.
+    let board = Board::from_json(&document("", &TWO.replace("/opt/qnn.so", "qnn.so"))).unwrap();
+    assert_eq!(board.clone().of_file_in(Path::new("/boards")), board);
+}
+
+#[test]
+fn openvino_drives_accelerators_without_a_provider() {
+    let openvino = r#", "accelerators": [{"label": "G", "kind": "gpu"},
+        {"label": "V", "kind": "gpu", "engine": "openvino", "device": "GPU.0", "same_device_as": "G"}]"#;
+    let board = Board::from_json(&document("", openvino)).unwrap();
+    let [shaders, openvino_device] = board.accelerators() else { panic!("two") };
+    assert!(openvino_device.is_of_openvino() && !shaders.is_of_openvino());
+    assert_eq!(["G", "V", "B"].map(|label| board.device_of(label)), ["G", "G", "B"]);
+    let fingerprint = |text: &str| Board::from_json(&document("", text)).unwrap().fingerprint();
+    assert_ne!(fingerprint(openvino), fingerprint(&openvino.replace("GPU.0", "GPU.1")));
+    assert_ne!(fingerprint(openvino), fingerprint(&openvino.replace(r#", "same_device_as": "G""#, "")));
+    let again = Board::from_json(&serde_json::to_string(&board.to_document()).unwrap()).unwrap();
+    assert_eq!(again, board);
 }
 
 #[test]
@@ -96,8 +131,28 @@ fn impossible_providers_name_the_field() {
             "accelerators[0].engine: is 'tpu', which is none of `providers`: xnnpack, htp",
         ),
         (
-            more(r#""npu", "engine": "htp""#, r#""npu", "engine": "openvino""#),
-            "accelerators[0].engine: is 'openvino', which finds its own devices: leave it out",
+            more(r#""npu", "engine": "htp""#, r#""npu", "engine": "onnxruntime""#),
+            "accelerators[0].engine: is 'onnxruntime', which is for cores: an accelerator has openvino, or a provider",
+        ),
+        (
+            more(r#""npu", "engine": "htp""#, r#""npu", "engine": "htp", "device": "NPU""#),
+            "accelerators[0].device: is for accelerators with the engine openvino",
+        ),
+        (
+            more(r#""npu", "engine": "htp""#, r#""npu", "engine": "htp", "same_device_as": "N""#),
+            "accelerators[0].same_device_as: is 'N', the accelerator itself",
+        ),
+        (
+            more(r#""npu", "engine": "htp""#, r#""npu", "engine": "htp", "same_device_as": "G""#),
+            "accelerators[0].same_device_as: is 'G', which is no accelerator of the board",
+        ),
+        (
+            more(
+                r#"{"label": "N", "kind": "npu", "engine": "htp"}"#,
+                r#"{"label": "N", "kind": "npu"}, {"label": "M", "kind": "npu", "same_device_as": "N"},
+                   {"label": "L", "kind": "npu", "same_device_as": "M"}"#,
+            ),
+            "accelerators[2].same_device_as: is 'M', which is the same device as 'N': name that one",
         ),
         (
             refused(r#", "engines": ["acl"]"#, TWO),

@@ -104,3 +104,25 @@ fn what_is_wrong_is_named_with_a_remedy() {
         assert!(said.contains(expected), "{said}\n{expected}");
     }
 }
+
+/// A device that is driven in two ways is one in the system as well, unless the host has one driver only.
+#[test]
+fn drivers_of_one_device_stay_together() {
+    let host = |clusters: &str| {
+        format!(
+            r#"{{"id": "rk", "board": {{"format": "millstream-board", "version": 1, "name": "rk", "clusters": [
+                {{"label": "B", "capacity": 1024, "cores": [{{"id": 0}}]}}],
+                "accelerators": [{{"label": "G", "kind": "gpu"}},
+                    {{"label": "V", "kind": "gpu", "engine": "openvino", "same_device_as": "G"}}]}}{clusters}}}"#
+        )
+    };
+    let device_of = |clusters: &str| {
+        let system =
+            read(&[host(clusters), r#"{"id": "pi", "board": "pi.json"}"#.to_owned()].join(", "), LINK).unwrap();
+        let own = serde_json::to_string(&system.hosts()[0].board.to_document()).unwrap();
+        assert!(Board::from_json(&own).is_ok(), "{own}");
+        system.board().device_of("rk/V").to_owned()
+    };
+    assert_eq!(device_of(""), "rk/G");
+    assert_eq!(device_of(r#", "clusters": ["B", "V"]"#), "rk/V");
+}

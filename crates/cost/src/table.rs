@@ -134,6 +134,15 @@ impl CostTable {
         self.memory_limits.get_mut(cell).into_iter().for_each(|limit| *limit = None);
     }
 
+    /// Makes a processor run no operator. What is known of it otherwise, such as its power, stays.
+    pub fn clear(&mut self, class: ClassId) {
+        for operator in self.operator_ids() {
+            let cell = self.operator_cell(class, operator);
+            self.entries[cell] = None;
+            self.memory_limits.get_mut(cell).into_iter().for_each(|limit| *limit = None);
+        }
+    }
+
     /// Power of a processor; `None` if it is not known.
     pub fn power(&self, class: ClassId) -> Option<ProcessorPower> {
         self.power.get(class.0).copied().flatten()

@@ -45,7 +45,7 @@ impl LeftOutEngine {
     }
 }
 
-/// What each block took in a trace; `None` if the network was not traced there.
+/// What each block took in a trace, for ever if it does not run there; `None` if nothing of the network was traced there.
 fn block_seconds(network: &NetworkProfile, class: &ProcessorClass) -> Option<Vec<f64>> {
     let block_of: Vec<usize> =
         network.blocks.iter().enumerate().flat_map(|(block, operators)| operators.iter().map(move |_| block)).collect();
@@ -58,19 +58,27 @@ fn block_seconds(network: &NetworkProfile, class: &ProcessorClass) -> Option<Vec
             is_traced = true;
         }
     }
-    is_traced.then_some(seconds)
+    let runs = network.blocks_run_on(class);
+    let seconds = seconds.into_iter().zip(runs).map(|(time, runs)| if runs { time } else { f64::INFINITY });
+    is_traced.then(|| seconds.collect())
 }
 
 /// The part of the time with the other engines that an engine could save by running the blocks that it is quickest at:
-/// the most of all numbers of cores.
+/// the most of all numbers of cores. Without bounds for an engine that is the only one to run some block.
 fn gain(engine: EngineName, all: &BTreeMap<EngineName, Vec<Vec<f64>>>) -> f64 {
     let of_count = |(position, times): (usize, &Vec<f64>)| {
         let others = |block: usize| {
             let times = all.iter().filter(|(name, _)| **name != engine);
             times.filter_map(|(_, times)| times.get(position)?.get(block).copied()).fold(f64::INFINITY, f64::min)
         };
-        let saved: f64 = times.iter().enumerate().map(|(block, time)| (others(block) - time).max(0.0)).sum();
-        saved / (0..times.len()).map(others).sum::<f64>().max(1e-12)
+        let blocks = || times.iter().enumerate().filter(|(_, time)| time.is_finite());
+        let saved: f64 = blocks().map(|(block, time)| (others(block) - time).max(0.0)).sum();
+        if saved.is_infinite() {
+            return saved;
+        }
+        // What no other engine runs is run by no engine then.
+        let all = (0..times.len()).map(others).filter(|time| time.is_finite());
+        saved / all.sum::<f64>().max(1e-12)
     };
     let by_count = all.get(&engine).into_iter().flatten();
     by_count.enumerate().map(of_count).fold(0.0, f64::max)
@@ -82,10 +90,20 @@ mod tests {
     use super::*;
     use crate::samples::{OperatorSample, SampleConditions};
     use crate::statistics::Statistics;
+    use crate::unsupported::UnsupportedOperators;
     use millstream_board::EngineSet;
 
     /// A chain of three blocks, with what each takes with each engine on one core and on two.
     fn look(onnx_runtime: [[f64; 3]; 2], openvino: Option<[[f64; 3]; 2]>) -> Vec<LeftOutEngine> {
+        look_at(onnx_runtime, openvino, &[])
+    }
+
+    /// The same with the blocks that engines refuse.
+    fn look_at(
+        onnx_runtime: [[f64; 3]; 2],
+        openvino: Option<[[f64; 3]; 2]>,
+        refused: &[(EngineName, usize)],
+    ) -> Vec<LeftOutEngine> {
         let board = millstream_test_support::board("B2@onnxruntime,openvino+s1");
         let mut builder = millstream_onnx::ModelBuilder::new("chain");
         let mut last = builder.input("x", [1, 4, 8, 8]);
@@ -114,6 +132,12 @@ mod tests {
         };
         add(EngineName::OnnxRuntime, onnx_runtime);
         openvino.into_iter().for_each(|times| add(EngineName::OpenVino, times));
+        let unsupported = |&(engine, block): &(EngineName, usize)| UnsupportedOperators {
+            cluster: "B".to_owned(),
+            engine,
+            operators: vec![block],
+        };
+        network.unsupported = refused.iter().map(unsupported).collect();
         let left_out = LeftOutEngine::of(&network, &board);
         let kept = LeftOutEngine::others(&left_out, &board);
         assert_eq!(kept["B"].iter().len() + left_out.len(), 2);
@@ -139,7 +163,27 @@ mod tests {
     }
 
     #[test]
-    fn an_engine_that_does_not_run_all_is_left_out() {
+    fn an_engine_counts_by_the_blocks_that_it_runs() {
+        let (onnx_runtime, openvino) = (EngineName::OnnxRuntime, EngineName::OpenVino);
+        let equal = [[1.0, 1.0, 1.0], [0.5, 0.5, 0.5]];
+        let quicker = [[0.9, 0.9, 0.5], [0.4, 0.4, 0.5]];
+        assert_eq!(look_at(equal, Some(quicker), &[(openvino, 0)]), []);
+        // What it would save is in the block that it refuses.
+        let only_there = [[0.5, 1.0, 1.0], [0.2, 0.5, 0.5]];
+        let [only] = look_at(equal, Some(only_there), &[(openvino, 0)]).try_into().unwrap();
+        assert_eq!((only.engine, only.gain), (openvino, Some(0.0)));
+        // One that is the only one to run a block stays, however slow it is.
+        let slow = [[9.0, 9.0, 9.0], [9.0, 9.0, 9.0]];
+        assert_eq!(look_at(equal, Some(slow), &[(onnx_runtime, 1)]), []);
+        assert_eq!(look_at(equal, Some(slow), &[(onnx_runtime, 1), (openvino, 2)]), []);
+        // A block that none runs is nobody's gain.
+        let refused_by_both = [(onnx_runtime, 1), (openvino, 1)];
+        assert_eq!(look_at(equal, Some(slow), &refused_by_both).len(), 1);
+        assert_eq!(look_at(equal, Some(quicker), &refused_by_both)[0].engine, onnx_runtime);
+    }
+
+    #[test]
+    fn an_engine_that_runs_nothing_is_left_out() {
         let left_out = look([[1.0; 3]; 2], None);
         let expected = LeftOutEngine { cluster: "B".to_owned(), engine: EngineName::OpenVino, gain: None };
         assert_eq!(left_out, [expected]);

@@ -33,6 +33,8 @@ const MODEL_DEVIATION: f64 = 0.5;
 /// Where the profile has samples of this network (same `digest`), the times are those that its operators have in
 /// context: operator samples say how long each takes, and segment samples correct what does not add up. Otherwise they
 /// are predicted by the default models ([`ProcessorModel`]), or, without any operator samples, by the [`LinearModel`].
+/// A block of which an engine does not run some operator ([`UnsupportedOperators`](crate::UnsupportedOperators)) is for
+/// other processors.
 /// Engines that were left out of a network's measurements ([`LeftOutEngine`](crate::LeftOutEngine)) run none of it.
 ///
 /// # Errors
@@ -124,7 +126,7 @@ impl Fitting<'_> {
     /// What operators take by traces of the network.
     fn traced(&self, network: &NetworkProfile, class: &ProcessorClass, traced: &[&OperatorSample]) -> ExpectedTimes {
         let model = LinearModel::fit(&segment_work(self.profile, class));
-        traced_times(network, traced, &self.fused, &model)
+        traced_times(network, class, traced, &self.fused, &model)
     }
 
     /// What they take by other networks' samples; `None` on a class that was left out there, because others are quicker
@@ -139,12 +141,13 @@ impl Fitting<'_> {
         for (times, fused) in blocks.iter_mut().zip(&self.predicted_fused) {
             fused.sum_into_first(times);
         }
-        Ok(Some(ExpectedTimes { blocks, estimated: BTreeSet::new() }))
+        let runs = vec![true; blocks.len()];
+        Ok(Some(ExpectedTimes { blocks, estimated: BTreeSet::new(), runs }))
     }
 }
 
-/// Times of blocks on cores, from what their operators should take (`expected`) and from segments that were measured,
-/// and what a hand-over costs there.
+/// Times of the blocks that cores run, from what their operators should take (`expected`) and from segments that were
+/// measured, and what a hand-over costs there.
 fn fill_blocks(
     table: &mut CostTable,
     class: ClassId,
@@ -153,10 +156,10 @@ fn fill_blocks(
     segments: &[&SegmentSample],
     is_traced: bool,
 ) {
-    let blocks = chain.blocks().iter().zip(&expected.blocks);
+    let blocks = chain.blocks().iter().zip(&expected.blocks).zip(&expected.runs);
     if segments.is_empty() {
         let origin = if is_traced { Origin::Measured } else { Origin::Model };
-        for (block, times) in blocks {
+        for ((block, times), _) in blocks.filter(|(_, runs)| **runs) {
             fill(table, class, block, times, BlockTime::sum_of(times, origin));
         }
         table.set_hand_over(class, ASSUMED_HAND_OVER);
@@ -172,7 +175,7 @@ fn fill_blocks(
 
     let InContext { block_seconds, block_deviations, hand_over } = estimate(&prior, segments);
     let estimates = block_seconds.into_iter().zip(block_deviations);
-    for ((block, times), (seconds, deviation)) in blocks.zip(estimates) {
+    for (((block, times), _), (seconds, deviation)) in blocks.zip(estimates).filter(|((_, runs), _)| **runs) {
         let interval = NINE_IN_TEN * deviation / seconds;
         fill(table, class, block, times, BlockTime { seconds, interval, origin: Origin::Measured });
     }

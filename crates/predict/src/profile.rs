@@ -14,6 +14,7 @@ use crate::samples::{
     GranularityRecord, OperatorRecord, OperatorSample, PartSample, PowerSample, SegmentSample, TransferSample,
 };
 use crate::statistics::Statistics;
+use crate::unsupported::UnsupportedOperators;
 
 /// The `format` of profile files.
 pub const PROFILE_FORMAT: &str = "millstream-profile";
@@ -68,6 +69,9 @@ pub struct NetworkProfile {
     /// Engines that were not measured further, so that no schedule of the network uses them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<LeftOutEngine>,
+    /// Operators that engines do not run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unsupported: Vec<UnsupportedOperators>,
 }
 
 impl Document for Profile {
@@ -92,6 +96,9 @@ impl Document for Profile {
             for (index, sample) in network.operator_samples.iter().enumerate() {
                 check_operators(&sample.operators, operators, field("operator_samples", index, "operators"))?;
                 check_time(&sample.time, &field("operator_samples", index, "time"))?;
+            }
+            for (index, unsupported) in network.unsupported.iter().enumerate() {
+                check_operators(&unsupported.operators, operators, field("unsupported", index, "operators"))?;
             }
             for (index, sample) in network.part_samples.iter().enumerate() {
                 check_operators(&sample.operators, operators, field("part_samples", index, "operators"))?;
@@ -208,6 +215,7 @@ impl NetworkProfile {
             operator_samples: Vec::new(),
             part_samples: Vec::new(),
             left_out: Vec::new(),
+            unsupported: Vec::new(),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use millstream_board::Board;
+use millstream_board::{Board, ProcessorClass};
 use millstream_graph::FamilyWork;
 use millstream_partition::BlockId;
 
@@ -17,6 +17,8 @@ pub(crate) struct ExpectedTimes {
     pub(crate) blocks: Vec<Vec<OperatorTime>>,
     /// The blocks whose times are parts of what one node took, divided by an estimate.
     pub(crate) estimated: BTreeSet<BlockId>,
+    /// Whether the processor runs each block.
+    pub(crate) runs: Vec<bool>,
 }
 
 /// Which operators of a network any engine runs as one, of those that are in the same block. Engines fuse differently:
@@ -46,6 +48,7 @@ pub(crate) fn fused_in_traces(network: &NetworkProfile, board: &Board) -> FusedG
 /// whole time, each has a part of it as large as `model` estimates.
 pub(crate) fn traced_times(
     network: &NetworkProfile,
+    class: &ProcessorClass,
     traced: &[&OperatorSample],
     fused: &FusedGroups,
     model: &LinearModel,
@@ -56,8 +59,7 @@ pub(crate) fn traced_times(
     for sample in traced {
         let seconds = sample.time.median_seconds;
         let interval = NINE_IN_TEN * sample.time.standard_error_seconds() / seconds;
-        let worked = sample.operators.iter().filter(|&&index| multiplies(operators[index].1));
-        if worked.map(|&index| operators[index].0).collect::<BTreeSet<BlockId>>().len() < 2 {
+        if !spans_blocks(sample, &operators) {
             let Some(&first) = sample.operators.iter().min() else { continue };
             times[first] = OperatorTime { seconds, interval };
             continue;
@@ -75,7 +77,24 @@ pub(crate) fn traced_times(
     fused.sum_into_first(&mut times);
     let mut times = times.into_iter();
     let blocks = network.blocks.iter().map(|block| times.by_ref().take(block.len()).collect()).collect();
-    ExpectedTimes { blocks, estimated }
+    ExpectedTimes { blocks, estimated, runs: network.blocks_run_on(class) }
+}
+
+/// Whether a sample is of the multiplications of several blocks.
+fn spans_blocks(sample: &OperatorSample, operators: &[(BlockId, &OperatorRecord)]) -> bool {
+    let all = sample.operators.iter().filter_map(|&index| operators.get(index));
+    let worked: BTreeSet<BlockId> = all.filter(|(_, operator)| multiplies(operator)).map(|(block, _)| *block).collect();
+    worked.len() > 1
+}
+
+impl NetworkProfile {
+    /// Processors whose engines told only what several blocks take together: what single operators take there is a part
+    /// of that, by an estimate.
+    pub fn timed_together(&self) -> BTreeSet<ProcessorClass> {
+        let operators: Vec<(BlockId, &OperatorRecord)> = with_blocks(self).collect();
+        let together = self.operator_samples.iter().filter(|sample| spans_blocks(sample, &operators));
+        together.map(|sample| sample.processor.clone()).collect()
+    }
 }
 
 /// Whether an operator is a convolution or a multiplication of matrices; others cost little beside these, and run in

@@ -8,7 +8,7 @@ use millstream_graph::OperatorId;
 use millstream_onnx::{Model, ModelBuilder, Weight};
 use millstream_partition::Chain;
 use millstream_predict::samples::{OperatorSample, SampleConditions, SegmentSample};
-use millstream_predict::{LeftOutEngine, NetworkProfile, PredictError, Profile, Statistics, fit};
+use millstream_predict::{LeftOutEngine, NetworkProfile, PredictError, Profile, Statistics, UnsupportedOperators, fit};
 
 fn board() -> Board {
     millstream_test_support::board("B1@onnxruntime,openvino")
@@ -81,6 +81,53 @@ fn an_engine_that_was_left_out_runs_nothing() {
     assert!(times(&table, EngineName::OnnxRuntime)[0].is_some());
 }
 
+/// What an engine refuses is for others, and so is what is in one block with it.
+#[test]
+fn blocks_with_operators_that_an_engine_refuses_are_for_others() {
+    let model = chain_of_convolutions();
+    let (onnx_runtime, openvino) = (EngineName::OnnxRuntime, EngineName::OpenVino);
+    let places: Vec<[usize; 1]> = (0..4).map(|place| [place]).collect();
+    let own = places.iter().map(|place| (onnx_runtime, &place[..], 30.0));
+    let other = [0, 1, 3].map(|place: usize| (openvino, &places[place][..], 10.0));
+    let mut profile = profile(&model, &own.chain(other).collect::<Vec<_>>());
+    let network = &mut profile.networks[0];
+    network.unsupported = vec![UnsupportedOperators { cluster: "B".to_owned(), engine: openvino, operators: vec![2] }];
+    network.left_out = LeftOutEngine::of(network, &board());
+    assert_eq!(network.left_out, [], "it is quicker at three of four blocks");
+    let said = network.unsupported_text(&network.unsupported[0]);
+    assert!(said.starts_with("openvino does not run 1 of 4 operators on B: ") && said.ends_with(" (Conv)"), "{said}");
+
+    let times = |profile: &Profile, engine| {
+        let table = costs(profile, &model).unwrap();
+        let processor = table.find(&ProcessorClass::new("B", 1).with_engine(engine)).unwrap();
+        [0, 1, 2, 3].map(|operator| table.time(processor, OperatorId::new(operator)).map(|time| time.0))
+    };
+    assert_eq!(times(&profile, openvino), [Some(10_000), Some(10_000), None, Some(10_000)]);
+    assert_eq!(times(&profile, onnx_runtime), [Some(30_000); 4]);
+
+    // Segments say more of the blocks that it runs.
+    for (start, end, microseconds) in [(0, 2, 40.0), (0, 1, 20.0), (3, 4, 20.0)] {
+        profile.networks[0].samples.push(SegmentSample {
+            processor: ProcessorClass::new("B", 1).with_engine(openvino),
+            start,
+            end,
+            input_bytes: 0,
+            concurrent: 1,
+            time: Statistics { median_seconds: 1e-6 * microseconds, mad_seconds: 0.0, repetitions: 9 },
+            conditions: SampleConditions::default(),
+        });
+    }
+    let [first, second, refused, last] = times(&profile, openvino);
+    assert_eq!(refused, None);
+    assert!([first, second].iter().all(|time| (15_000..25_000).contains(&time.unwrap())), "{first:?} {second:?}");
+    assert!(last.is_some());
+    let text = serde_json::to_string(&profile).unwrap();
+    assert_eq!(Profile::from_json(&text).unwrap().networks[0].unsupported, profile.networks[0].unsupported);
+    let refused =
+        Profile::from_json(&text.replace("\"operators\":[2]}", "\"operators\":[4]}")).unwrap_err().to_string();
+    assert!(refused.contains("networks[0].unsupported[0].operators: must name operators below 4"), "{refused}");
+}
+
 /// A chain of convolutions of the same work, but for the last, whose work is four times theirs.
 fn chain_of_convolutions() -> Model {
     let mut builder = ModelBuilder::new("chain");
@@ -110,6 +157,7 @@ fn a_node_that_does_the_work_of_several_blocks_is_divided_among_them() {
         [0, 1, 2, 3].map(|operator| table.time(processor, OperatorId::new(operator)).unwrap().seconds() * 1e6)
     };
     assert_eq!(times(&profile), [175.0; 4]);
+    assert_eq!(profile.networks[0].timed_together().into_iter().collect::<Vec<_>>(), [class.clone()]);
 
     for (start, end, microseconds) in [(0, 4, 700.0), (0, 2, 200.0), (2, 4, 500.0), (0, 1, 100.0), (3, 4, 400.0)] {
         profile.networks[0].samples.push(SegmentSample {

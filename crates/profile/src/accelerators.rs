@@ -11,6 +11,7 @@ use millstream_predict::samples::{OperatorSample, SampleConditions, TransferSamp
 
 use crate::error::ProfileError;
 use crate::parts::made_up;
+use crate::stretches::stretches;
 use crate::workload::Workload;
 
 /// Sizes of the values that are moved.
@@ -38,11 +39,7 @@ pub fn measure_accelerators(
 
     for accelerator in board.accelerators() {
         let processor = Processor::accelerator(accelerator.label.clone());
-        let stretches = order.chunk_by(|&left, &right| {
-            workload.backend.supports(left, &processor) && workload.backend.supports(right, &processor)
-        });
-        let stretches: Vec<&[OperatorId]> =
-            stretches.filter(|stretch| workload.backend.supports(stretch[0], &processor)).collect();
+        let stretches = stretches(workload, &order, &processor);
         let time = budget / u32::try_from(stretches.len().max(1)).unwrap_or(u32::MAX);
 
         let mut of_accelerator = Vec::new();

@@ -42,6 +42,7 @@ mod parts;
 mod power;
 mod rounds;
 mod side_by_side;
+mod stretches;
 mod transfers;
 mod workload;
 
@@ -54,5 +55,6 @@ pub use measure::{MeasuringProgress, ProfileSettings, measure};
 pub use operators::{OperatorSettings, measure_operators};
 pub use parts::{PartSettings, measure_parts};
 pub use power::measure_power;
+pub use stretches::unsupported_operators;
 pub use transfers::measure_transfers;
 pub use workload::Workload;

@@ -61,14 +61,17 @@ pub fn measure(
 ) -> Result<Vec<SegmentSample>, ProfileError> {
     let rounds = rounds(board);
     let ranges = ranges(&block_work(workload), settings.leaves);
-    let Some(first) = rounds.first().and_then(|round| round.first()) else { return Ok(Vec::new()) };
+    if rounds.is_empty() {
+        return Ok(Vec::new());
+    }
     let is_known = |processors: &[Processor], range: &Range<usize>| {
         processors.iter().all(|processor| {
             let class = processor.class();
             known.iter().any(|old| old.processor == class && (old.start..old.end) == *range)
         })
     };
-    let values = capture(workload, &finest(&ranges), first)?;
+    let parts: Vec<_> = finest(&ranges).into_iter().map(|range| workload.chain.operators(range)).collect();
+    let values = capture(workload, &parts, &rounds.concat())?;
     let count = rounds.len() * ranges.len();
     let time = settings.budget / u32::try_from(count.max(1)).unwrap_or(u32::MAX);
     let effort = Effort { time, accuracy: settings.accuracy };

@@ -1,19 +1,22 @@
-//! Times of operators in context: the whole network runs, and the backend records what its operators took.
+//! Times of operators in context: the whole network runs, or what an engine runs of it, and the backend records what its
+//! operators took.
 
 use std::collections::{BTreeMap, HashMap};
 use std::time::{Duration, Instant};
 
 use millstream_backend::{OperatorTimes, Segment, Tensor};
 use millstream_board::{Board, Processor, ProcessorClass};
-use millstream_graph::OperatorId;
+use millstream_graph::{OperatorId, ValueId};
 use millstream_predict::Statistics;
 use millstream_predict::samples::{OperatorSample, SampleConditions};
 
+use crate::capture::capture;
 use crate::conditions::{Watch, disturbance, is_disturbed};
 use crate::error::ProfileError;
 use crate::measure::MeasuringProgress;
 use crate::rounds::rounds;
 use crate::side_by_side::{Participant, side_by_side};
+use crate::stretches::stretches as stretches_of;
 use crate::workload::Workload;
 
 /// Frames before a verdict on their spread.
@@ -41,9 +44,10 @@ impl Default for OperatorSettings {
 }
 
 /// Times every operator of the network on every number of cores of every cluster, as it runs among the others.
-/// Processors that can work side by side are measured side by side; those that do not run the whole network are left
-/// out. A measurement that other guests or programs disturbed is repeated. `progress` is called after each one and now
-/// and then meanwhile; returning `false` ends with what was measured so far.
+/// Processors that can work side by side are measured side by side. Those that do not run the whole network are measured
+/// with each stretch of operators that they run ([`unsupported_operators`](crate::unsupported_operators) tells the
+/// others). A measurement that other guests or programs disturbed is repeated. `progress` is called after each one and
+/// now and then meanwhile; returning `false` ends with what was measured so far.
 ///
 /// # Errors
 /// Any [`ProfileError`].
@@ -54,46 +58,59 @@ pub fn measure_operators(
     progress: &mut dyn FnMut(MeasuringProgress) -> bool,
 ) -> Result<Vec<OperatorSample>, ProfileError> {
     let rounds = rounds(board);
-    let whole = Segment::new(workload.graph, workload.chain.operators(workload.chain.whole()));
-    let frame = whole.inputs_of(workload.graph, workload.frame);
+    let order = workload.chain.operators(workload.chain.whole());
+    let place: HashMap<OperatorId, usize> = order.iter().copied().zip(0..).collect();
     let time = settings.budget / u32::try_from(rounds.len().max(1)).unwrap_or(u32::MAX);
-    let place: HashMap<OperatorId, usize> = workload
-        .chain
-        .operators(workload.chain.whole())
-        .into_iter()
-        .enumerate()
-        .map(|(place, operator)| (operator, place))
-        .collect();
+    let stretches: Vec<Vec<&[OperatorId]>> = rounds.iter().map(|round| of_round(workload, &order, round)).collect();
+    let values = inputs(workload, &order, &stretches.concat(), &rounds.concat())?;
 
     let mut samples = Vec::new();
-    for (index, processors) in rounds.iter().enumerate() {
-        let processors: Vec<Processor> =
-            processors.iter().filter(|processor| workload.runs(&whole, processor)).cloned().collect();
-        if processors.is_empty() {
-            continue;
-        }
-
-        let mut run = || {
+    for (index, (processors, stretches)) in rounds.iter().zip(&stretches).enumerate() {
+        for stretch in stretches {
+            let segment = Segment::new(workload.graph, stretch.to_vec());
+            let is_own = |processor: &&Processor| stretches_of(workload, &order, processor).contains(stretch);
+            let processors: Vec<Processor> = processors.iter().filter(is_own).cloned().collect();
+            let time = time / u32::try_from(stretches.len()).unwrap_or(u32::MAX);
+            let tracing = Tracing { workload, board, time, half_width: settings.half_width };
+            let inputs = segment.inputs_from(&values);
             let go_on = &mut || progress(MeasuringProgress { done: index, total: rounds.len() });
-            trace(workload, board, &processors, &whole, &frame, time, settings.half_width, go_on)
-        };
-        let Some(mut best) = run()? else { return Ok(samples) };
-        for _ in 0..REPETITIONS {
-            if !best.is_disturbed() {
-                break;
-            }
-            let Some(again) = run()? else { return Ok(samples) };
-            if again.disturbance() < best.disturbance() {
-                best = again;
-            }
+            let Some(trace) = tracing.least_disturbed(&processors, &segment, &inputs, go_on)? else {
+                return Ok(samples);
+            };
+            samples.extend(trace.samples(processors.len(), &place));
         }
-
-        samples.extend(best.samples(processors.len(), &place));
         if !progress(MeasuringProgress { done: index + 1, total: rounds.len() }) {
             break;
         }
     }
     Ok(samples)
+}
+
+/// The stretches of operators that processors of a round run: the whole network for all of them, as a rule.
+fn of_round<'a>(workload: &Workload<'_>, order: &'a [OperatorId], processors: &[Processor]) -> Vec<&'a [OperatorId]> {
+    let mut all: Vec<&[OperatorId]> = Vec::new();
+    for stretch in processors.iter().flat_map(|processor| stretches_of(workload, order, processor)) {
+        if !all.contains(&stretch) {
+            all.push(stretch);
+        }
+    }
+    all
+}
+
+/// The values that stretches take in. Where all are the whole network, nothing has to run for them.
+fn inputs(
+    workload: &Workload<'_>,
+    order: &[OperatorId],
+    stretches: &[&[OperatorId]],
+    processors: &[Processor],
+) -> Result<HashMap<ValueId, Tensor>, ProfileError> {
+    if stretches.iter().all(|stretch| stretch.len() == order.len()) {
+        return capture(workload, &[], processors);
+    }
+    let is_start = |id: OperatorId| stretches.iter().any(|stretch| stretch.first() == Some(&id));
+    let is_end = |id: OperatorId| stretches.iter().any(|stretch| stretch.last() == Some(&id));
+    let parts = order.chunk_by(|&left, &right| !is_end(left) && !is_start(right));
+    capture(workload, &parts.map(<[OperatorId]>::to_vec).collect::<Vec<_>>(), processors)
 }
 
 /// What one run of all processors of a round showed.
@@ -152,51 +169,80 @@ impl Trace {
     }
 }
 
-/// `None` if `go_on` said no.
-#[expect(clippy::too_many_arguments, reason = "they are all of one measurement")]
-fn trace(
-    workload: &Workload<'_>,
-    board: &Board,
-    processors: &[Processor],
-    whole: &Segment,
-    frame: &[Tensor],
+/// How stretches of operators are traced.
+struct Tracing<'a> {
+    workload: &'a Workload<'a>,
+    board: &'a Board,
     time: Duration,
     half_width: f64,
-    go_on: &mut dyn FnMut() -> bool,
-) -> Result<Option<Trace>, ProfileError> {
-    let run = |processor: &Processor, participant: &mut Participant<'_>| {
-        let mut frames = Vec::new();
-        let mut begin = None;
-        let watch = Watch::start(processor);
-        let times = workload.backend.trace(whole, processor, frame, &mut |frame| {
-            // The first frame is over before all are ready: it only ends the preparation.
-            participant.start();
-            let begin: Instant = *begin.get_or_insert_with(Instant::now);
-            if !participant.is_finished() {
-                frames.push(frame.as_secs_f64());
-                if is_settled(&frames, half_width) || begin.elapsed() >= time && frames.len() >= FEWEST_FRAMES / 2 {
-                    participant.finish();
-                }
+}
+
+impl Tracing<'_> {
+    /// A trace, or the least disturbed one of several. `None` if `go_on` said no.
+    fn least_disturbed(
+        &self,
+        processors: &[Processor],
+        segment: &Segment,
+        inputs: &[Tensor],
+        go_on: &mut dyn FnMut() -> bool,
+    ) -> Result<Option<Trace>, ProfileError> {
+        let Some(mut best) = self.trace(processors, segment, inputs, go_on)? else { return Ok(None) };
+        for _ in 0..REPETITIONS {
+            if !best.is_disturbed() {
+                break;
             }
-            !participant.is_over()
-        })?;
+            let Some(again) = self.trace(processors, segment, inputs, go_on)? else { return Ok(None) };
+            if again.disturbance() < best.disturbance() {
+                best = again;
+            }
+        }
+        Ok(Some(best))
+    }
 
-        let mean = frames.iter().sum::<f64>() / frames.len().max(1) as f64;
-        Ok(Part {
-            class: processor.class(),
-            times,
-            conditions: watch.conditions(),
-            shared_frame_seconds: board.is_slowed(&processor.cluster).then_some(mean),
-        })
-    };
+    /// `None` if `go_on` said no.
+    fn trace(
+        &self,
+        processors: &[Processor],
+        segment: &Segment,
+        inputs: &[Tensor],
+        go_on: &mut dyn FnMut() -> bool,
+    ) -> Result<Option<Trace>, ProfileError> {
+        let run = |processor: &Processor, participant: &mut Participant<'_>| {
+            let mut frames = Vec::new();
+            let mut begin = None;
+            let watch = Watch::start(processor);
+            let times = self.workload.backend.trace(segment, processor, inputs, &mut |frame| {
+                // The first frame is over before all are ready: it only ends the preparation.
+                participant.start();
+                let begin: Instant = *begin.get_or_insert_with(Instant::now);
+                if !participant.is_finished() {
+                    frames.push(frame.as_secs_f64());
+                    let is_over = begin.elapsed() >= self.time && frames.len() >= FEWEST_FRAMES / 2;
+                    if is_over || is_settled(&frames, self.half_width) {
+                        participant.finish();
+                    }
+                }
+                !participant.is_over()
+            })?;
 
-    let failed = |processor: &Processor, source| ProfileError::Segment {
-        start: 0,
-        end: workload.chain.blocks().len(),
-        processor: processor.clone(),
-        source,
-    };
-    Ok(side_by_side(processors, run, failed, go_on)?.map(|parts| Trace { parts }))
+            let mean = frames.iter().sum::<f64>() / frames.len().max(1) as f64;
+            Ok(Part {
+                class: processor.class(),
+                times,
+                conditions: watch.conditions(),
+                shared_frame_seconds: self.board.is_slowed(&processor.cluster).then_some(mean),
+            })
+        };
+
+        let blocks = self.workload.blocks_of(&segment.operators);
+        let failed = |processor: &Processor, source| ProfileError::Segment {
+            start: blocks.start,
+            end: blocks.end,
+            processor: processor.clone(),
+            source,
+        };
+        Ok(side_by_side(processors, run, failed, go_on)?.map(|parts| Trace { parts }))
+    }
 }
 
 fn is_settled(frames: &[f64], half_width: f64) -> bool {

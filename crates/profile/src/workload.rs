@@ -1,8 +1,10 @@
 //! What is measured.
 
+use std::ops::Range;
+
 use millstream_backend::{Observed, Segment, Tensor};
 use millstream_board::Processor;
-use millstream_graph::Graph;
+use millstream_graph::{Graph, OperatorId};
 use millstream_partition::Chain;
 
 /// What is measured.
@@ -19,6 +21,16 @@ pub struct Workload<'a> {
 }
 
 impl Workload<'_> {
+    /// The blocks from the one of the first operator to the one of the last.
+    pub(crate) fn blocks_of(&self, operators: &[OperatorId]) -> Range<usize> {
+        let blocks = self.chain.blocks();
+        let of = |operator: Option<&OperatorId>| {
+            let block = operator.and_then(|id| blocks.iter().position(|block| block.operators.contains(id)));
+            block.unwrap_or_default()
+        };
+        of(operators.first())..of(operators.last()) + 1
+    }
+
     /// Whether a processor runs all operators of a segment.
     pub(crate) fn runs(&self, segment: &Segment, processor: &Processor) -> bool {
         segment.operators.iter().all(|&id| self.backend.supports(id, processor))

@@ -1,6 +1,6 @@
 //! The table of a board's clusters and accelerators.
 
-use millstream_board::Board;
+use millstream_board::{Accelerator, Board};
 
 use crate::align::Align;
 use crate::table::Table;
@@ -37,10 +37,7 @@ pub fn board_table(board: &Board) -> Table {
         let frequency = accelerator.hertz.map(|hertz| format!("{:.2} GHz", hertz as f64 / 1e9));
         table.row([
             accelerator.label.clone(),
-            match &accelerator.name {
-                Some(name) => format!("{}: {name}", accelerator.kind),
-                None => accelerator.kind.to_string(),
-            },
+            described(accelerator),
             "-".to_owned(),
             "-".to_owned(),
             frequency.unwrap_or_else(|| "-".to_owned()),
@@ -49,4 +46,13 @@ pub fn board_table(board: &Board) -> Table {
         ]);
     }
     table
+}
+
+/// What an accelerator is, what drives it, and which other one is the same device.
+fn described(accelerator: &Accelerator) -> String {
+    let name = accelerator.name.as_ref().map(|name| format!(": {name}"));
+    let device = accelerator.device.as_ref().map(|device| format!(" {device}"));
+    let engine = accelerator.engine.map(|engine| format!(", {engine}{}", device.unwrap_or_default()));
+    let same = accelerator.same_device_as.as_ref().map(|other| format!(", same device as {other}"));
+    format!("{}{}", accelerator.kind, [name, engine, same].into_iter().flatten().collect::<String>())
 }

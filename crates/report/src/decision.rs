@@ -79,6 +79,7 @@ mod tests {
             period_seconds: 0.02,
             latency_seconds: 0.02,
             joules_per_frame: None,
+            is_measured: false,
             chosen_for: vec!["latency".to_owned()],
         };
         let text = instead((0.01, 0.04), &row).text;

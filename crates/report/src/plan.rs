@@ -21,6 +21,8 @@ pub struct FrontRow {
     pub latency_seconds: f64,
     /// Energy of a frame, if it is known.
     pub joules_per_frame: Option<f64>,
+    /// Whether a trial showed these numbers; otherwise they are predicted.
+    pub is_measured: bool,
     /// What this point is chosen for, if it is.
     pub chosen_for: Vec<String>,
 }
@@ -40,7 +42,8 @@ fn nearest(rows: &[FrontRow], configuration: &str, (period, latency): (f64, f64)
 }
 
 /// The front from the lowest latency to the highest throughput. Of a long front, chosen points and an even selection of
-/// the others are shown, and the second value is how many rows were left out.
+/// the others are shown, and the second value is how many rows were left out. Where some rows were tried, a column says
+/// which.
 pub fn front_table(rows: &[FrontRow]) -> (Table, usize) {
     let has_energy = rows.iter().any(|row| row.joules_per_frame.is_some());
     let mut columns = vec![
@@ -51,6 +54,10 @@ pub fn front_table(rows: &[FrontRow]) -> (Table, usize) {
     ];
     if has_energy {
         columns.push(("J/frame", Align::Right));
+    }
+    let has_trials = rows.iter().any(|row| row.is_measured);
+    if has_trials {
+        columns.push(("from", Align::Left));
     }
     columns.push(("best for", Align::Left));
     let mut table = Table::new(columns);
@@ -72,6 +79,9 @@ pub fn front_table(rows: &[FrontRow]) -> (Table, usize) {
         if has_energy {
             cells.push(row.joules_per_frame.map_or("-".to_owned(), joules));
         }
+        if has_trials {
+            cells.push(if row.is_measured { "trial" } else { "costs" }.to_owned());
+        }
         cells.push(row.chosen_for.join(", "));
         table.row(cells);
     }
@@ -82,15 +92,30 @@ pub fn front_table(rows: &[FrontRow]) -> (Table, usize) {
 mod tests {
     use super::*;
 
-    #[test]
-    fn of_rows_with_one_configuration_the_nearest_counts() {
-        let row = |configuration: &str, period_seconds, latency_seconds| FrontRow {
+    fn row(configuration: &str, period_seconds: f64, latency_seconds: f64) -> FrontRow {
+        FrontRow {
             configuration: configuration.to_owned(),
             period_seconds,
             latency_seconds,
             joules_per_frame: None,
+            is_measured: false,
             chosen_for: Vec::new(),
-        };
+        }
+    }
+
+    #[test]
+    fn where_some_were_tried_each_row_says_whether_it_was() {
+        let predicted = row("B1-s1", 0.010, 0.020);
+        let (table, _) = front_table(std::slice::from_ref(&predicted));
+        assert!(!table.to_string().contains("from"), "{table}");
+        let (table, _) = front_table(&[predicted, FrontRow { is_measured: true, ..row("B2", 0.011, 0.019) }]);
+        let text = table.to_string();
+        let says = |name: &str, word: &str| text.lines().any(|line| line.contains(name) && line.contains(word));
+        assert!(says("B1-s1", "costs") && says("B2", "trial"), "{text}");
+    }
+
+    #[test]
+    fn of_rows_with_one_configuration_the_nearest_counts() {
         let rows = [row("B1-s1", 0.010, 0.020), row("B2", 0.011, 0.019), row("B1-s1", 0.011, 0.018)];
         assert_eq!(nearest(&rows, "B1-s1", (0.0101, 0.0199)), Some(0));
         assert_eq!(nearest(&rows, "B1-s1", (0.011, 0.019)), Some(2));

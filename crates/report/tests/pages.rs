@@ -28,6 +28,7 @@ fn front() -> Vec<FrontRow> {
         period_seconds,
         latency_seconds,
         joules_per_frame: None,
+        is_measured: false,
         chosen_for: best.iter().map(|own| (*own).to_owned()).collect(),
     };
     vec![

@@ -35,6 +35,7 @@ fn stages_before_and_after_a_run() {
 fn a_long_front_is_thinned_but_keeps_what_is_chosen() {
     let row = |index: usize| FrontRow {
         joules_per_frame: None,
+        is_measured: false,
         configuration: format!("B1-s{index}"),
         period_seconds: 0.02 / (index + 1) as f64,
         latency_seconds: 0.01 + 0.001 * index as f64,

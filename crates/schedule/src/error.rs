@@ -92,7 +92,10 @@ pub enum ScheduleError {
         stage: StageId,
     },
     /// An accelerator is given away twice.
-    #[error("accelerator {accelerator} is used twice, the second time in stage {stage}; it works for one stage only")]
+    #[error(
+        "accelerator {accelerator}, or another one that is the same device, is used twice, the second time in stage \
+         {stage}; it works for one stage only"
+    )]
     SharedAccelerator {
         /// Its label.
         accelerator: String,

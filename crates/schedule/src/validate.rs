@@ -72,6 +72,7 @@ fn check_stage(
 #[derive(Default)]
 struct UsedUnits {
     cores: HashSet<CoreId>,
+    /// By their devices.
     accelerators: HashSet<String>,
 }
 
@@ -85,7 +86,7 @@ impl UsedUnits {
         }
         board.check(processor).map_err(|source| ScheduleError::Processor { stage, source })?;
 
-        if is_accelerator && !self.accelerators.insert(processor.cluster.clone()) {
+        if is_accelerator && !self.accelerators.insert(board.device_of(&processor.cluster).to_owned()) {
             return Err(ScheduleError::SharedAccelerator { accelerator: processor.cluster.clone(), stage });
         }
         match processor.cores.iter().find(|&&core| !self.cores.insert(core)) {

@@ -2,6 +2,7 @@
 
 use millstream_board::{Accelerator, AcceleratorKind, Board, EngineName, EngineSet, Provider};
 
+use crate::backends::free_label::free_label;
 use crate::backends::{cpu, gpu, openvino};
 use crate::error::Error;
 
@@ -37,9 +38,8 @@ pub(crate) fn with_provider_devices(board: Board) -> Result<Board, Error> {
     with_devices_of(board, cpu::device_providers(), &cpu::drives_a_device)
 }
 
-/// The board with a device of each kind of which it has none and one of these providers drives one: of the first of
-/// these. What is known already is likely the same device, and a board file can give it a provider: for that, and after
-/// the first, no other is tried, which may take seconds.
+/// The board with a device of each kind of which one of these providers drives one: of the first of these. After that,
+/// no other is tried, which may take seconds. What is known of that kind already is likely the same device.
 fn with_devices_of(
     board: Board,
     providers: Vec<(Provider, AcceleratorKind)>,
@@ -48,22 +48,27 @@ fn with_devices_of(
     let mut accelerators = board.accelerators().to_vec();
     let mut board = board;
     for (provider, kind) in providers {
-        if accelerators.iter().any(|known| known.kind == kind) || !drives_a_device(&provider) {
+        let is_of_provider = |known: &Accelerator| known.engine.is_some() && known.kind == kind;
+        if accelerators.iter().any(is_of_provider) || !drives_a_device(&provider) {
             continue;
         }
-        let label = free_label(&accelerators, if kind == AcceleratorKind::Gpu { "G" } else { "N" });
+        let same = accelerators.iter().find(|known| is_likely_the_same(known, &provider, kind));
+        let same_device_as = same.map(|known| known.label.clone());
+        let label = free_label(accelerators.iter(), if kind == AcceleratorKind::Gpu { "G" } else { "N" });
         let name = Some(provider.provider.to_string());
-        accelerators.push(Accelerator { name, engine: Some(provider.engine), ..Accelerator::new(label, kind) });
+        let engine = Some(provider.engine);
+        accelerators.push(Accelerator { name, engine, same_device_as, ..Accelerator::new(label, kind) });
         board = board.with_provider(provider);
     }
     Ok(board.with_accelerators(accelerators)?)
 }
 
-/// The label, with the first number from 2 on behind it if it is taken.
-fn free_label(known: &[Accelerator], label: &str) -> String {
-    let is_free = |label: &String| known.iter().all(|accelerator| accelerator.label != *label);
-    let numbered = (2_usize..).map(|number| format!("{label}{number}"));
-    std::iter::once(label.to_owned()).chain(numbered).find(is_free).unwrap_or_default()
+/// Whether a known accelerator may be the device that a provider drives as one of this kind: NVIDIA's drive only their
+/// own.
+fn is_likely_the_same(known: &Accelerator, provider: &Provider, kind: AcceleratorKind) -> bool {
+    let is_of_maker = |maker: &str| known.name.as_deref().is_some_and(|name| name.contains(maker));
+    let is_of_nvidia = ["CUDA", "TensorRT", "Tensorrt"].iter().any(|name| provider.provider.as_str().contains(name));
+    known.kind == kind && known.engine.is_none() && (!is_of_nvidia || is_of_maker("NVIDIA"))
 }
 
 /// The graphics devices of this computer.
@@ -71,7 +76,7 @@ pub(crate) fn accelerators(has_software_gpus: bool) -> Vec<Accelerator> {
     gpu::accelerators(has_software_gpus)
 }
 
-/// The devices of this computer that OpenVINO drives, beside those that are known already.
+/// The devices of this computer that OpenVINO drives, as accelerators beside those that are known.
 pub(crate) fn openvino_devices(known: &[Accelerator]) -> Result<Vec<Accelerator>, Error> {
     openvino::devices(known)
 }
@@ -123,17 +128,20 @@ mod tests {
         });
         assert_eq!(devices(&without.unwrap())[1], ("G".into(), Some("tensorrt".into()), gpu), "the next one drives it");
         let known = millstream_test_support::board("B2+G[600]");
-        let kept = with_devices_of(known.clone(), found.iter().take(1).cloned().collect(), &|_| true).unwrap();
-        assert_eq!(kept, known, "its own graphics device stays, with its memory");
+        let with_names = |names: &[&str]| {
+            let named = names.iter().enumerate().map(|(index, name)| Accelerator {
+                name: Some((*name).to_owned()),
+                ..Accelerator::new(format!("G{}", index + 5), gpu)
+            });
+            let known = known.with_accelerators(named.collect()).unwrap();
+            let with = with_devices_of(known, found.clone(), &|_| true).unwrap();
+            with.accelerators().iter().find(|own| own.kind == gpu && own.engine.is_some()).cloned().unwrap()
+        };
+        let same = |names: &[&str]| with_names(names).same_device_as;
+        assert_eq!(same(&["Intel(R) Iris(R)", "NVIDIA H200"]).as_deref(), Some("G6"), "shaders run on it as well");
+        assert_eq!(same(&["Intel(R) Iris(R)"]), None);
 
         // A board file that is written from it can be read again.
         assert_eq!(Board::from_json(&serde_json::to_string(&with.to_document()).unwrap()).unwrap(), with);
-    }
-
-    #[test]
-    fn a_label_that_is_taken_gets_a_number() {
-        let taken = ["N", "N2"].map(|label| Accelerator::new(label, AcceleratorKind::Dsp));
-        assert_eq!(free_label(&taken, "N"), "N3");
-        assert_eq!(free_label(&taken, "G"), "G");
     }
 }

@@ -36,24 +36,20 @@ pub(crate) fn reports(board: &Board) -> Vec<EngineReport> {
     }
     reports.extend(board.providers().iter().map(|provider| of_provider(board, provider, &onnx_runtime)));
 
-    match openvino::report() {
+    match openvino::report(board) {
         Err(error) => {
             reports.push(row("openvino", Err(error.to_string()), None, clusters_with_openvino(board)));
         }
         Ok(devices) => {
-            for (device, version) in devices {
-                let used_by = if device.starts_with("CPU:") {
-                    clusters_with_openvino(board)
-                } else {
-                    accelerators(board, |name| name.is_some_and(|name| name.ends_with(&device)))
-                };
+            for (device, version, accelerators) in devices {
+                let used_by = if device.starts_with("CPU:") { clusters_with_openvino(board) } else { accelerators };
                 reports.push(row("openvino", Ok(version), Some(device), used_by));
             }
         }
     }
 
     if gpu::IS_BUILT_IN {
-        let is_own = |accelerator: &&Accelerator| accelerator.engine.is_none() && !openvino::drives(accelerator);
+        let is_own = |accelerator: &&Accelerator| accelerator.engine.is_none();
         for accelerator in board.accelerators().iter().filter(is_own) {
             let device = accelerator.name.clone().unwrap_or_else(|| accelerator.kind.to_string());
             let version = gpu::check(accelerator).map(|()| "built in".to_owned()).map_err(|error| error.to_string());
@@ -89,9 +85,4 @@ fn clusters_with_openvino(board: &Board) -> Vec<String> {
 fn clusters_where(board: &Board, is_it: impl Fn(EngineName) -> bool) -> Vec<String> {
     let clusters = board.clusters().iter().filter(|cluster| cluster.engines.iter().any(&is_it));
     clusters.map(|cluster| cluster.label.clone()).collect()
-}
-
-fn accelerators(board: &Board, is_it: impl Fn(Option<&str>) -> bool) -> Vec<String> {
-    let accelerators = board.accelerators().iter().filter(|accelerator| is_it(accelerator.name.as_deref()));
-    accelerators.map(|accelerator| accelerator.label.clone()).collect()
 }

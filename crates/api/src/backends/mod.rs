@@ -11,6 +11,7 @@ mod cpu;
 pub(crate) mod devices;
 pub(crate) mod engines;
 pub(crate) mod first_core;
+mod free_label;
 #[cfg(feature = "wgpu")]
 mod gpu;
 #[cfg(not(feature = "wgpu"))]
@@ -71,8 +72,8 @@ impl Backends {
         let mut gpus = Gpus::new(model);
         for accelerator in board.accelerators() {
             all.push(match accelerator.engine {
+                Some(_) if accelerator.is_of_openvino() => openvino::on_device(accelerator, model)?,
                 Some(engine) => cpu::on_device(board.provider(engine)?, &accelerator.label, model)?,
-                None if openvino::drives(accelerator) => openvino::on_device(accelerator, model)?,
                 None => graphics(board, accelerator, &mut gpus)?,
             });
         }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use millstream_backend::Observed;
-use millstream_board::{Accelerator, EngineName};
+use millstream_board::{Accelerator, Board, EngineName};
 use millstream_graph::Family;
 use millstream_onnx::Model;
 
@@ -36,12 +36,8 @@ pub(super) fn plainly(_: EngineName, _: &Arc<Model>) -> Result<Vec<Plain>, Error
     Err(MISSING)
 }
 
-pub(super) fn report() -> Result<Vec<(String, String)>, Error> {
+pub(super) fn report(_: &Board) -> Result<Vec<(String, String, Vec<String>)>, Error> {
     Err(MISSING)
-}
-
-pub(super) fn drives(_: &Accelerator) -> bool {
-    false
 }
 
 pub(super) fn on_device(_: &Accelerator, _: &Arc<Model>) -> Result<Arc<dyn Observed>, Error> {

@@ -5,15 +5,16 @@ use std::sync::Arc;
 
 use millstream_backend::{Backend, Observed};
 use millstream_backend_openvino as engine;
-use millstream_board::{Accelerator, AcceleratorKind, EngineName, ReducedPrecision};
+use millstream_board::{Accelerator, AcceleratorKind, Board, EngineLabel, EngineName, ReducedPrecision};
 use millstream_graph::Family;
 use millstream_onnx::Model;
 
 use crate::backends::core_engine::{CoreEngine, Plain};
+use crate::backends::free_label::free_label;
 use crate::error::Error;
 
-/// What the names of its devices begin with.
-const PREFIX: &str = "OpenVINO ";
+/// Who made the graphics devices that it drives.
+const MAKER: &str = "Intel";
 
 /// The engine on cores, for one model.
 pub(super) struct OpenVino {
@@ -73,52 +74,93 @@ pub(super) fn plainly(name: EngineName, model: &Arc<Model>) -> Result<Vec<Plain>
         .collect()
 }
 
-/// What it runs on here, each with the version of the plug-in that drives it.
-pub(super) fn report() -> Result<Vec<(String, String)>, Error> {
+/// What it runs on here, each with the version of the plug-in that drives it, and the labels of the board's accelerators
+/// that it is.
+pub(super) fn report(board: &Board) -> Result<Vec<(String, String, Vec<String>)>, Error> {
     let devices = library()?.devices().map_err(millstream_backend::BackendError::from)?;
-    let of = |device: engine::Device| (format!("{}: {}", device.id, device.name), device.version);
+    let of = |device: engine::Device| {
+        let labels = used_by(board, &device);
+        (format!("{}: {}", device.id, device.name), device.version, labels)
+    };
     Ok(devices.into_iter().map(of).collect())
 }
 
-/// Whether an accelerator is one of its devices.
-pub(super) fn drives(accelerator: &Accelerator) -> bool {
-    id(accelerator).is_some()
+/// The labels of the accelerators that are a device.
+fn used_by(board: &Board, device: &engine::Device) -> Vec<String> {
+    let is_it = |own: &&Accelerator| own.is_of_openvino() && device.is_called(id(own));
+    board.accelerators().iter().filter(is_it).map(|own| own.label.clone()).collect()
 }
 
 /// Its device, for one model.
 pub(super) fn on_device(accelerator: &Accelerator, model: &Arc<Model>) -> Result<Arc<dyn Observed>, Error> {
-    let (id, label) = (id(accelerator).unwrap_or_default(), accelerator.label.clone());
+    let (id, label) = (id(accelerator), accelerator.label.clone());
     Ok(Arc::new(engine::OpenVinoBackend::on_device(&library()?, id, label, Arc::clone(model))?))
 }
 
-/// What it calls an accelerator: the name is `OpenVINO NPU: what the device calls itself`.
-fn id(accelerator: &Accelerator) -> Option<&str> {
-    accelerator.name.as_deref()?.strip_prefix(PREFIX)?.split(':').next()
+/// What it calls an accelerator: without a number, the only one or the first of its kind.
+fn id(accelerator: &Accelerator) -> &str {
+    let of_kind = match accelerator.kind {
+        AcceleratorKind::Gpu | AcceleratorKind::SoftwareGpu => "GPU",
+        _ => "NPU",
+    };
+    accelerator.device.as_deref().unwrap_or(of_kind)
 }
 
-/// Its devices beside the cores, as accelerators; none of a kind of which some are known: these are likely the same.
+/// Its devices beside the cores, as accelerators. One that is known already, driven in another way, is said to be the
+/// same: of Intel's graphics devices, one that has memory of its own as well, or has none either. What OpenVINO drives
+/// already is left out.
 pub(super) fn devices(known: &[Accelerator]) -> Result<Vec<Accelerator>, Error> {
     let all = library()?.devices().map_err(millstream_backend::BackendError::from)?;
     Ok(accelerators(&all, known))
 }
 
 fn accelerators(all: &[engine::Device], known: &[Accelerator]) -> Vec<Accelerator> {
-    let (mut gpus, mut npus) = (0, 0);
-    let accelerator = |device: &engine::Device| {
-        let (kind, letter, count) = if device.is_gpu() {
-            (AcceleratorKind::Gpu, "V", &mut gpus)
-        } else {
-            (AcceleratorKind::Npu, "N", &mut npus)
-        };
-        *count += 1;
-        let label = if *count == 1 { letter.to_owned() } else { format!("{letter}{count}") };
-        let name = Some(format!("{PREFIX}{}: {}", device.id, device.name));
-        Accelerator { name, memory_bytes: device.memory_bytes, ..Accelerator::new(label, kind) }
-    };
-    let is_known = |kind: AcceleratorKind| known.iter().any(|accelerator| accelerator.kind == kind);
-    let kind = |device: &engine::Device| if device.is_gpu() { AcceleratorKind::Gpu } else { AcceleratorKind::Npu };
-    let is_wanted = |device: &&engine::Device| !device.is_cpu() && !is_known(kind(device));
-    all.iter().filter(is_wanted).map(accelerator).collect()
+    let is_taken = |device: &engine::Device| known.iter().any(|own| own.is_of_openvino() && device.is_called(id(own)));
+    let devices: Vec<&engine::Device> = all.iter().filter(|device| !device.is_cpu() && !is_taken(device)).collect();
+    let mut found: Vec<Accelerator> = Vec::new();
+    for (device, same) in devices.iter().zip(same_devices(&devices, known)) {
+        let kind = kind(device);
+        let label = free_label(known.iter().chain(&found), if kind == AcceleratorKind::Gpu { "V" } else { "N" });
+        found.push(Accelerator {
+            name: Some(device.name.clone()),
+            engine: EngineLabel::try_from(EngineName::OpenVino.name()).ok(),
+            device: Some(device.id.clone()),
+            same_device_as: same.map(str::to_owned),
+            memory_bytes: device.memory_bytes,
+            ..Accelerator::new(label, kind)
+        });
+    }
+    found
+}
+
+fn kind(device: &engine::Device) -> AcceleratorKind {
+    if device.is_gpu() { AcceleratorKind::Gpu } else { AcceleratorKind::Npu }
+}
+
+/// The accelerator, by its label, that each device likely is: no accelerator is two of them. Those that both have memory
+/// of their own, or both have none, find each other first.
+fn same_devices<'a>(devices: &[&engine::Device], known: &'a [Accelerator]) -> Vec<Option<&'a str>> {
+    let mut same: Vec<Option<&str>> = vec![None; devices.len()];
+    for must_have_alike_memory in [true, false] {
+        for (place, device) in devices.iter().enumerate() {
+            let has_alike_memory = |other: &Accelerator| other.memory_bytes.is_some() == device.memory_bytes.is_some();
+            let is_free = |other: &&Accelerator| {
+                is_likely_the_same(other, kind(device))
+                    && !same.contains(&Some(other.label.as_str()))
+                    && (!must_have_alike_memory || has_alike_memory(other))
+            };
+            if same[place].is_none() {
+                same[place] = known.iter().find(is_free).map(|other| other.label.as_str());
+            }
+        }
+    }
+    same
+}
+
+/// Whether a known accelerator may be a device that OpenVINO drives as one of this kind.
+fn is_likely_the_same(known: &Accelerator, kind: AcceleratorKind) -> bool {
+    let is_of_maker = || known.name.as_deref().is_some_and(|name| name.contains(MAKER));
+    known.kind == kind && known.same_device_as.is_none() && (kind != AcceleratorKind::Gpu || is_of_maker())
 }
 
 #[cfg(test)]
@@ -136,23 +178,68 @@ mod tests {
     fn devices_beside_the_cores_are_accelerators_with_their_memory() {
         let all = [device("CPU", None), device("GPU.0", None), device("GPU.1", Some(8 << 30)), device("NPU", None)];
         let found = accelerators(&all, &[]);
-        let of = |own: &Accelerator| (own.label.clone(), own.kind, own.memory_bytes, id(own).map(str::to_owned));
+        let of = |own: &Accelerator| (own.label.clone(), own.kind, own.memory_bytes, id(own).to_owned());
         let (gpu, npu) = (AcceleratorKind::Gpu, AcceleratorKind::Npu);
         let expected = [
-            ("V".to_owned(), gpu, None, Some("GPU.0".to_owned())),
-            ("V2".to_owned(), gpu, Some(8 << 30), Some("GPU.1".to_owned())),
-            ("N".to_owned(), npu, None, Some("NPU".to_owned())),
+            ("V".to_owned(), gpu, None, "GPU.0".to_owned()),
+            ("V2".to_owned(), gpu, Some(8 << 30), "GPU.1".to_owned()),
+            ("N".to_owned(), npu, None, "NPU".to_owned()),
         ];
         assert_eq!(found.iter().map(of).collect::<Vec<_>>(), expected);
-        assert!(found.iter().all(drives) && !drives(&Accelerator::new("G", gpu)));
+        assert!(found.iter().all(Accelerator::is_of_openvino) && !Accelerator::new("G", gpu).is_of_openvino());
+        assert_eq!([gpu, npu].map(|kind| id(&Accelerator::new("X", kind)).to_owned()), ["GPU", "NPU"]);
+    }
 
-        let labels = |kind| {
-            let known = [Accelerator::new("X", kind)];
-            accelerators(&all, &known).into_iter().map(|own| own.label).collect::<Vec<_>>()
+    #[test]
+    fn devices_that_are_driven_in_two_ways_are_said_to_be_one() {
+        let all = [device("CPU", None), device("GPU.0", None), device("GPU.1", Some(8 << 30)), device("NPU", None)];
+        let known = |label: &str, kind, name: &str, memory_bytes| Accelerator {
+            name: Some(name.to_owned()),
+            memory_bytes,
+            ..Accelerator::new(label, kind)
         };
-        assert_eq!(labels(gpu), ["N"], "another library drives the graphics devices");
-        assert_eq!(labels(npu), ["V", "V2"]);
-        assert_eq!(labels(AcceleratorKind::Dsp), ["V", "V2", "N"]);
+        let same = |known: &[Accelerator]| {
+            let all = accelerators(&all, known).into_iter();
+            all.map(|own| own.label + "=" + own.same_device_as.as_deref().unwrap_or("-")).collect::<Vec<_>>()
+        };
+        let (gpu, npu) = (AcceleratorKind::Gpu, AcceleratorKind::Npu);
+        let (arc, iris) =
+            (known("G", gpu, "Intel(R) Arc(tm) A370M", Some(4 << 30)), known("G2", gpu, "Intel(R) Iris(R) Xe", None));
+        assert_eq!(same(&[]), ["V=-", "V2=-", "N=-"]);
+        // Shaders may list them in another order.
+        assert_eq!(same(&[arc.clone(), iris.clone()]), ["V=G2", "V2=G", "N=-"]);
+        assert_eq!(same(&[arc]), ["V=-", "V2=G", "N=-"]);
+        assert_eq!(
+            same(&[known("G", gpu, "NVIDIA H200", Some(1 << 37))]),
+            ["V=-", "V2=-", "N=-"],
+            "it drives no other"
+        );
+        assert_eq!(same(&[known("N", npu, "Some NPU", None)]), ["V=-", "V2=-", "N2=N"]);
+        assert_eq!(same(&[known("V", AcceleratorKind::Dsp, "Some DSP", None)]), ["V2=-", "V3=-", "N=-"]);
+
+        // A board can have them all, and has them once.
+        let board = millstream_test_support::board("B1").with_accelerators(vec![iris.clone()]).unwrap();
+        let board = board.with_accelerators([&[iris.clone()][..], &accelerators(&all, &[iris])].concat()).unwrap();
+        assert_eq!((board.device_of("V"), board.device_of("V2"), board.device_of("G2")), ("G2", "V2", "G2"));
+        assert_eq!(accelerators(&all, board.accelerators()), []);
+        assert_eq!(
+            [0, 1, 2, 3].map(|place: usize| used_by(&board, &all[place])),
+            [vec![], vec!["V".to_owned()], vec!["V2".to_owned()], vec!["N".to_owned()]]
+        );
+    }
+
+    #[test]
+    fn a_device_is_found_by_its_name_with_or_without_a_number() {
+        for (id, name, is_it) in [
+            ("GPU", "GPU", true),
+            ("GPU", "GPU.0", true),
+            ("GPU.0", "GPU", true),
+            ("GPU.1", "GPU", false),
+            ("GPU.1", "GPU.1", true),
+            ("NPU", "GPU", false),
+        ] {
+            assert_eq!(device(id, None).is_called(name), is_it, "{id} {name}");
+        }
     }
 
     #[test]

@@ -90,7 +90,7 @@ pub(crate) fn refine(
             (Err(_), _) if control.is_cancelled() => return Err(Error::Interrupted),
             (_, Some(error)) => return Err(error),
             (Err(error), None) => return Err(error.into()),
-            (Ok(()), None) => confirm(&mut model, &mut trials)?,
+            (Ok(()), None) => confirm(&mut model, &mut trials, control)?,
         }
     }
 
@@ -99,9 +99,16 @@ pub(crate) fn refine(
 }
 
 /// Runs the best of what was tried once more, and what is the best then, until that was run twice.
-fn confirm(model: &mut PlanModel<'_>, trials: &mut Trials<'_>) -> Result<(), Error> {
+fn confirm(
+    model: &mut PlanModel<'_>,
+    trials: &mut impl Oracle<Candidate, PlanTrial>,
+    control: &Control,
+) -> Result<(), Error> {
     while let Some(candidate) = model.best_tried_once() {
-        let seen = trials.measure(&candidate)?;
+        let seen = match trials.measure(&candidate) {
+            Err(_) if control.is_cancelled() => return Err(Error::Interrupted),
+            seen => seen?,
+        };
         model.confirm(&candidate, &seen)?;
     }
     Ok(())
@@ -137,5 +144,62 @@ impl Oracle<Candidate, PlanTrial> for Trials<'_> {
         self.done += 1;
         self.steps.set(self.done.min(self.most), self.most);
         Ok(seen)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+    use millstream_cost::Nanoseconds;
+    use millstream_onnx::ReadOptions;
+    use millstream_pipeline::{Plan, whole_network_plans};
+
+    use super::*;
+    use crate::learning::plan_model::tests::{model, plans, profile};
+
+    /// Shows the next of some periods in milliseconds for every trial, and notes what was tried.
+    struct Periods {
+        periods: Vec<u64>,
+        tried: Vec<String>,
+    }
+
+    impl Oracle<Candidate, PlanTrial> for Periods {
+        fn measure(&mut self, candidate: &Candidate) -> Result<PlanTrial, TuneError> {
+            self.tried.push(candidate.plan.configuration());
+            Ok(PlanTrial::of(seen(&candidate.plan, self.periods.remove(0))))
+        }
+    }
+
+    /// The plan, with a period of so many milliseconds, and stages of ten.
+    fn seen(plan: &Plan, milliseconds: u64) -> Plan {
+        let ten = |stage: &millstream_pipeline::PlannedStage| vec![Nanoseconds(10_000_000); stage.replicas.len()];
+        let times = plan.stages.iter().map(ten).collect();
+        plan.clone().with_measured(times, Nanoseconds(1_000_000 * milliseconds))
+    }
+
+    /// What was lucky once does not win: the best is run again, and counts with the mean.
+    #[test]
+    fn the_best_of_what_was_tried_is_tried_once_more() {
+        let network = Network::open("zoo:tiny-darknet", ReadOptions::default()).unwrap();
+        for (periods, tried, chosen, mean) in [
+            (vec![92], vec!["B2"], "B2", 91),
+            (vec![130, 100], vec!["B2", "(B1|B1)"], "(B1|B1)", 100),
+            (vec![130, 140], vec!["B2", "(B1|B1)"], "B2", 110),
+        ] {
+            let (board, mut plans) = plans(&network);
+            let wholes = whole_network_plans(&plans.problem);
+            let with = |name: &str| wholes.iter().find(|plan| plan.configuration() == name).unwrap();
+            plans.lessons.tried = vec![seen(with("B2"), 90), seen(with("(B1|B1)"), 100)];
+
+            let mut profile = profile(&network, &board);
+            let mut model = model(&network, &board, &mut profile, plans, Objective::Throughput);
+            let mut oracle = Periods { periods, tried: Vec::new() };
+            confirm(&mut model, &mut oracle, &Control::new()).unwrap();
+            assert_eq!(oracle.tried, tried);
+            let best = model.best_tried().unwrap();
+            assert_eq!((best.configuration().as_str(), best.period.0 / 1_000_000), (chosen, mean));
+            assert_eq!(best.latency, Nanoseconds(10_000_000));
+            assert!(model.plans.is_measured(best) && model.plans.lessons.tried.len() == 2);
+        }
     }
 }

@@ -104,6 +104,8 @@ impl PlanModel<'_> {
         lessons.add(schedule, seen.measured.clone());
         let (network, board) = (self.network, self.board);
         let table = fit(self.profile, board, network.digest(), network.graph(), network.chain())?;
+        // Which driver of a device is used was decided before any was tried.
+        let table = table.with_nothing_more_than(&self.plans.table);
         let inputs = SearchInputs { network, board, table: &table };
         // The trials show how far they are; the searches between them are not shown.
         self.plans = Plans::search_again(inputs, self.plans.aim, lessons, &Control::new())?;
@@ -172,6 +174,8 @@ pub(super) mod tests {
     #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
     use millstream_cost::Nanoseconds;
     use millstream_onnx::ReadOptions;
+    use millstream_predict::samples::{OperatorSample, SampleConditions};
+    use millstream_predict::{NetworkProfile, Statistics};
     use millstream_test_support::{board, uniform_table};
 
     use super::*;
@@ -183,6 +187,24 @@ pub(super) mod tests {
         let table = uniform_table(network.graph(), &board, [1000]);
         let plans = Plans::search(network, &board, &table, Aim::default(), &Control::new()).unwrap();
         (board, plans)
+    }
+
+    /// A profile by which every operator takes a microsecond on one core, and on two as well.
+    pub(in crate::learning) fn profile(network: &Network, board: &Board) -> Profile {
+        let mut profile = Profile::new(board, crate::provenance());
+        let mut known = NetworkProfile::new(network.digest(), network.graph(), network.chain());
+        for processor in board.processor_classes() {
+            let sample = |place: usize| OperatorSample {
+                processor: processor.clone(),
+                operators: vec![place],
+                concurrent: 1,
+                time: Statistics { median_seconds: 1e-6, mad_seconds: 0.0, repetitions: 9 },
+                conditions: SampleConditions::default(),
+            };
+            known.operator_samples.extend((0..network.graph().operators().len()).map(sample));
+        }
+        profile.networks.push(known);
+        profile
     }
 
     /// A model of plans that were tried for an objective.

@@ -157,6 +157,24 @@ mod tests {
         }
     }
 
+    /// Instances that hold each other up do not show how soon one alone has a frame done.
+    #[test]
+    fn one_core_is_tried_for_latency_though_it_was_an_instance() {
+        let network = Network::open("zoo:tiny-darknet", ReadOptions::default()).unwrap();
+        let board = board("B2");
+        for (objective, is_tried) in [(Objective::Latency, true), (Objective::Throughput, false)] {
+            let table = table(network.graph(), &board, |_, class| Some(if class.count == 1 { 1000 } else { 1300 }));
+            let mut plans = Plans::search(&network, &board, &table, Aim::default(), &Control::new()).unwrap();
+            let wholes = whole_network_plans(&plans.problem);
+            plans.lessons.tried = vec![wholes.into_iter().find(|plan| plan.configuration() == "(B1|B1)").unwrap()];
+
+            let mut profile = Profile::new(&board, crate::provenance());
+            let model = model(&network, &board, &mut profile, plans, objective);
+            let tried = model.untried_whole().map(|plan| plan.configuration());
+            assert_eq!(tried.as_deref(), is_tried.then_some("B1"), "{objective}");
+        }
+    }
+
     /// An engine that is predicted to take a little longer may turn out to be quicker.
     #[test]
     fn the_whole_network_is_tried_with_each_engine_that_is_close() {
@@ -167,9 +185,8 @@ mod tests {
                 Some(if class.engine.is_default() { 1000 } else { nanoseconds })
             });
             let mut plans = Plans::search(&network, &board, &table, Aim::default(), &Control::new()).unwrap();
-            let wholes = whole_network_plans(&plans.problem);
-            plans.lessons.tried = wholes;
-            plans.lessons.tried.retain(|plan| ["(B1|B1)", "B2"].contains(&plan.configuration().as_str()));
+            plans.lessons.tried = whole_network_plans(&plans.problem);
+            assert_eq!(plans.lessons.tried.len(), 3, "with the quicker engine: one core, two, and instances");
 
             let mut profile = Profile::new(&board, crate::provenance());
             let model = model(&network, &board, &mut profile, plans, Objective::Latency);

@@ -48,6 +48,15 @@ pub(crate) struct PlanTrial {
     pub(crate) others: f64,
 }
 
+#[cfg(test)]
+impl PlanTrial {
+    /// A trial that showed these numbers.
+    pub(crate) fn of(measured: Plan) -> Self {
+        let trial = Trial { period: measured.period, ..Trial::default() };
+        Self { trial, samples: Vec::new(), measured, others: 0.0 }
+    }
+}
+
 impl AsRef<Trial> for PlanTrial {
     fn as_ref(&self) -> &Trial {
         &self.trial

@@ -61,7 +61,9 @@ impl Machine {
     /// # Errors
     /// [`Error::Io`], [`Error::File`] or [`Error::NotBuiltIn`].
     pub fn read(path: &Path) -> Result<Self, Error> {
-        Ok(Self::of_board(Board::from_json(&built_in::board(path)?).in_file(path)?))
+        let board = Board::from_json(&built_in::board(path)?).in_file(path)?;
+        let file = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+        Ok(Self::of_board(board.of_file_in(file.parent().unwrap_or(path))))
     }
 
     /// This machine with a folder of its own for what is kept for later: profiles and optimised sessions. Otherwise
@@ -119,8 +121,8 @@ impl Machine {
         })
     }
 
-    /// This machine with the devices that OpenVINO drives here beside the cores, as accelerators. Graphics devices are
-    /// among them only if the machine has none yet.
+    /// This machine with the devices that OpenVINO drives here beside the cores, as accelerators. One that is there
+    /// already, driven in another way, is said to be the same device.
     ///
     /// # Errors
     /// [`Error::Backend`] if OpenVINO is not there.

@@ -4,11 +4,13 @@ use std::path::Path;
 
 use millstream_board::Board;
 use millstream_cost::CostTable;
-use millstream_predict::{CostModels, LeftOutEngine, Profile, fit};
+use millstream_predict::{CostModels, Profile, fit};
 
+use crate::control::Control;
 use crate::error::{Error, InFile};
 use crate::files;
 use crate::machine::{Machine, built_in};
+use crate::measuring::profiling::report_left_out;
 use crate::network::Network;
 
 /// Reads a profile from a file.
@@ -49,22 +51,22 @@ impl CostSource<'_> {
         machine.with_only_engines(&board.engines()).in_file(path)
     }
 
-    /// Engines that were left out when the network was measured, where these costs are a profile.
+    /// Says which engines do not run the network, or parts of it, where these costs are a profile.
     ///
     /// # Errors
     /// As [`CostSource::table`].
-    pub(crate) fn left_out(self, network: &Network, machine: &Machine) -> Result<Vec<LeftOutEngine>, Error> {
-        let of = |profile: &Profile| {
-            profile.network(network.digest()).map(|known| known.left_out.clone()).unwrap_or_default()
+    pub(crate) fn report_left_out(self, network: &Network, machine: &Machine, control: &Control) -> Result<(), Error> {
+        let profile = match self {
+            Self::Profile(path) => Some(read_profile(path)?),
+            Self::Cached => machine.cache.load(network, machine.board()),
+            Self::Models(_) | Self::Table(_) => None,
         };
-        Ok(match self {
-            Self::Profile(path) => of(&read_profile(path)?),
-            Self::Cached => machine.cache.load(network, machine.board()).as_ref().map(of).unwrap_or_default(),
-            Self::Models(_) | Self::Table(_) => Vec::new(),
-        })
+        let known = profile.as_ref().and_then(|profile| profile.network(network.digest()));
+        known.into_iter().for_each(|known| report_left_out(known, control));
+        Ok(())
     }
 
-    /// The costs of a network on a board.
+    /// The costs of a network on a board, with all drivers of devices that have several.
     ///
     /// # Errors
     /// [`Error::File`] if the file is not usable, [`Error::NoProfile`] if there is no cached profile.

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use millstream_board::Board;
 use millstream_predict::samples::TransferSample;
-use millstream_predict::{LeftOutEngine, NetworkProfile, Profile};
+use millstream_predict::{LeftOutEngine, NetworkProfile, Profile, UnsupportedOperators};
 use millstream_profile::{
     OperatorSettings, PartSettings, ProfileSettings, Workload, measure, measure_accelerator_transfers,
-    measure_accelerators, measure_operators, measure_parts,
+    measure_accelerators, measure_operators, measure_parts, unsupported_operators,
 };
 
 use crate::backends::Backends;
@@ -36,6 +36,11 @@ pub(crate) fn cached(machine: &Machine, network: &Network, is_fresh: bool, contr
         let reason =
             format!("other programs used {:.1} cores then, and less than half as much now", others_during(profiled));
         control.emit(&Event::MeasuredAnew { created, reason: &reason });
+        return None;
+    }
+    let is_without = |engine: &LeftOutEngine| engine.gain.is_none() && profiled.unsupported.is_empty();
+    if profiled.left_out.iter().any(is_without) {
+        control.emit(&Event::MeasuredAnew { created, reason: "it does not say what an engine refused" });
         return None;
     }
     control.emit(&Event::CachedProfile { created, age: age(created), other_cores: others_during(profiled) });
@@ -119,9 +124,17 @@ pub(crate) fn report_disturbance(profile: &Profile, network: &Network, board: &B
     disturbance::report(&format!("measuring {} on {}", network.name(), board.name()), others, control);
 }
 
-/// Says which engines are not measured further.
+/// Says which engines are not used, and which of the others do not run all operators.
 pub(crate) fn report_left_out(known: &NetworkProfile, control: &Control) {
     known.left_out.iter().for_each(|left_out| control.emit(&Event::LeftOut(left_out)));
+    let is_used = |missing: &&UnsupportedOperators| {
+        let is_it =
+            |omission: &LeftOutEngine| (&omission.cluster, omission.engine) == (&missing.cluster, missing.engine);
+        !known.left_out.iter().any(is_it)
+    };
+    for missing in known.unsupported.iter().filter(is_used) {
+        control.emit(&Event::Refused(&known.unsupported_text(missing)));
+    }
 }
 
 /// A network that is being measured. Each step returns whether it is done: if not, somebody asked to stop.
@@ -149,6 +162,7 @@ impl Measuring<'_> {
             return Ok(false);
         }
         known.operator_samples = samples;
+        known.unsupported = unsupported_operators(&self.workload, self.board);
         known.left_out = LeftOutEngine::of(known, self.board);
         report_left_out(known, self.control);
         Ok(true)

@@ -9,7 +9,9 @@ use millstream_machine::PowerSensors;
 use millstream_onnx::Model;
 use millstream_partition::Chain;
 use millstream_predict::{NetworkProfile, Profile};
-use millstream_profile::{OperatorSettings, Workload, measure_operators, measure_power, measure_transfers};
+use millstream_profile::{
+    OperatorSettings, Workload, measure_operators, measure_power, measure_transfers, unsupported_operators,
+};
 use millstream_zoo::Sweep;
 
 use crate::backends;
@@ -83,6 +85,7 @@ fn sweep_one(
     }
     let mut network = NetworkProfile::new(model.digest(), graph, &chain);
     network.operator_samples = samples;
+    network.unsupported = unsupported_operators(&workload, board);
     Ok(Some(network))
 }
 

@@ -8,7 +8,7 @@ use millstream_cost::Clocks;
 use millstream_pipeline::{ClockedPlan, Plan};
 use millstream_schedule::{Schedule, ScheduleDocument};
 
-use crate::control::{Control, Event};
+use crate::control::Control;
 use crate::error::{Error, InFile};
 use crate::learning::measured::Measured;
 use crate::machine::Machine;
@@ -72,7 +72,7 @@ pub fn plan(
 ) -> Result<Planned, Error> {
     let board = machine.board();
     if let PlanOn::Costs(costs) = on {
-        costs.left_out(network, machine)?.iter().for_each(|left_out| control.emit(&Event::LeftOut(left_out)));
+        costs.report_left_out(network, machine, control)?;
     }
     let plans = match on {
         PlanOn::ThisMachine => tried(machine, network, None, aim, control)?,

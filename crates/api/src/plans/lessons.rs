@@ -55,8 +55,8 @@ struct Explanation {
 }
 
 impl Lessons {
-    /// Takes in what a trial showed of a plan and its schedule. A plan that was tried before has the mean of its two
-    /// trials from now on.
+    /// Takes in what a trial showed of a plan and its schedule. A plan that was tried before has the mean of what was
+    /// known and what this trial showed.
     pub(crate) fn add(&mut self, schedule: &Schedule, measured: Plan) {
         for (stage, times) in StageId::all(measured.stages.len()).zip(&measured.stages) {
             for (replica, replica_times) in times.replicas.iter().enumerate().filter(|(_, times)| times.is_team()) {

@@ -3,6 +3,7 @@
 pub(crate) mod aim;
 pub(crate) mod clocks;
 pub(crate) mod lessons;
+mod other_drivers;
 pub(crate) mod search;
 pub(crate) mod shared_memory;
 pub(crate) mod timed_engines;
@@ -84,6 +85,11 @@ impl Plans {
         self.problem.schedule(plan)
     }
 
+    /// Whether a plan's numbers are those of trials; otherwise they are predicted.
+    pub fn is_measured(&self, plan: &Plan) -> bool {
+        self.lessons.tried.contains(plan)
+    }
+
     /// The plan on the front that is best for an objective, tried or not.
     pub fn best_on_front(&self, objective: Objective) -> Option<&Plan> {
         self.best_of(&self.front, objective)
@@ -162,7 +168,7 @@ impl Plans {
         board: &Board,
     ) -> Result<(Schedule, ScheduleDocument), Error> {
         let schedule = self.schedule(plan);
-        let is_measured = self.lessons.tried.contains(plan);
+        let is_measured = self.is_measured(plan);
         // What trials of other plans have taught was not measured with this one.
         let is_taught = !is_measured && !self.lessons.tried.is_empty();
         let by_costs = is_taught.then(|| self.by_costs(plan, network, board)).transpose()?;

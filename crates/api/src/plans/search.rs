@@ -1,18 +1,19 @@
 //! From costs to plans: the search.
 
 use millstream_board::Board;
-use millstream_cost::{CostTable, Nanoseconds};
+use millstream_cost::{CostTable, Nanoseconds, keep_one_driver_of_each_device};
 use millstream_pipeline::{
     Constraints, PeriodBound, PipelineError, Plan, PlansWithinMemory, Problem, ProblemInputs, TeamSpace,
     ThroughputBound, best_period, energy_front_within_memory, pareto_front_within_memory,
 };
 use millstream_sim::SteadyState;
 
-use crate::control::Control;
+use crate::control::{Control, Event};
 use crate::error::Error;
 use crate::network::Network;
 use crate::plans::aim::Aim;
 use crate::plans::lessons::{Lessons, TeamLessons};
+use crate::plans::other_drivers::other_drivers;
 use crate::plans::shared_memory::{SharedMemory, simulated};
 use crate::plans::timed_engines::with_timed_engines;
 use crate::plans::{Plans, ProvenSearch};
@@ -40,7 +41,12 @@ impl Plans {
         aim: Aim,
         control: &Control,
     ) -> Result<Self, Error> {
-        let inputs = SearchInputs { network, board, table };
+        let mut table = table.clone();
+        keep_one_driver_of_each_device(std::slice::from_mut(&mut table), board, &[]);
+        for text in other_drivers(board, &table) {
+            control.emit(&Event::NotUsed(&text));
+        }
+        let inputs = SearchInputs { network, board, table: &table };
         let plans = Self::search_again(inputs, aim, Lessons::default(), control);
         control.end(&activity(network));
         if control.is_cancelled() {

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use millstream_board::{Board, BoardSource, HostDocument, ProcessorClass, System, SystemDocument};
-use millstream_cost::{CostTable, DerivedClass, HostCrossing};
+use millstream_cost::{CostTable, DerivedClass, HostCrossing, keep_one_driver_of_each_device};
 
 use crate::error::{Error, InFile};
 use crate::machine::{Machine, built_in};
@@ -97,7 +97,9 @@ impl Hosts {
                 Some(DerivedClass { class, like, slowdown: 1.0 })
             };
             let classes: Vec<_> = host.board.processor_classes().filter_map(class).collect();
-            tables.push((host.id.as_str(), whole.derived(&classes)));
+            let mut table = whole.derived(&classes);
+            keep_one_driver_of_each_device(std::slice::from_mut(&mut table), &host.board, &[]);
+            tables.push((host.id.as_str(), table));
         }
         let tables: Vec<(&str, &CostTable)> = tables.iter().map(|(host, table)| (*host, table)).collect();
         Ok(CostTable::of_hosts(&tables, HostCrossing::all(&self.system)))

@@ -16,7 +16,8 @@ pub(crate) struct ProfileCommand {
     pub(crate) dimensions: DimensionArguments,
     #[command(flatten)]
     pub(crate) board: BoardArguments,
-    /// Time for measuring, such as 30s or 2m, shared equally by the sweep and the models
+    /// Time for measuring, such as 30s or 2m, shared equally by the sweep and the models; preparing them for each engine
+    /// comes on top
     #[arg(long, value_name = "TIME", default_value = "60s")]
     pub(crate) budget: Budget,
     #[command(flatten)]

@@ -97,10 +97,11 @@ fn point((x, y): (f64, f64), number: Option<usize>, row: &FrontRow, is_chosen: b
 fn in_words(row: &FrontRow) -> String {
     let energy = row.joules_per_frame.map_or(String::new(), |energy| format!(", {} J a frame", joules(energy)));
     format!(
-        "{}: {} frames/s, {} ms{energy}",
+        "{}: {} frames/s, {} ms{energy}{}",
         row.configuration,
         rate(row.period_seconds),
-        milliseconds(row.latency_seconds)
+        milliseconds(row.latency_seconds),
+        if row.is_measured { ", tried" } else { "" }
     )
 }
 

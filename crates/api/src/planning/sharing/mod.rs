@@ -9,7 +9,7 @@ mod together;
 
 use std::time::Duration;
 
-use millstream_cost::CostTable;
+use millstream_cost::{CostTable, keep_one_driver_of_each_device};
 use millstream_pipeline::PipelineError;
 use millstream_schedule::ScheduleSetDocument;
 
@@ -57,7 +57,8 @@ pub fn plan_shared(
         PlanOn::ThisMachine => Ok(measured_costs(machine, network, None, control)?.0),
         PlanOn::ThisMachineAnew(budget) => Ok(measured_costs(machine, network, Some(budget), control)?.0),
     };
-    let tables: Vec<CostTable> = networks.iter().map(costs).collect::<Result<_, Error>>()?;
+    let mut tables: Vec<CostTable> = networks.iter().map(costs).collect::<Result<_, Error>>()?;
+    keep_one_driver_of_each_device(&mut tables, board, &[]);
     let shared_board = SharedBoard::new(board, networks, &tables, shares);
 
     let found = shared_board.share_within_memory(Teams::Without);

@@ -44,9 +44,7 @@ pub(crate) fn run(command: &FitCommand) -> Result<()> {
         None => (models, None),
     };
 
-    for network in &profile.networks {
-        network.left_out.iter().for_each(|engine| output::remark(format!("in {}, {engine}", network.name)));
-    }
+    remark_on(&profile);
     let svg = scatter(&profile)?;
     files::write(&command.output, &files::to_json(&models)?)?;
     files::write(&plot, &svg)?;
@@ -71,6 +69,26 @@ pub(crate) fn run(command: &FitCommand) -> Result<()> {
     }
     output::remark(format!("wrote {} and {}", command.output.display(), plot.display()));
     Ok(())
+}
+
+/// Says what was measured of some networks only, or not exactly.
+fn remark_on(profile: &Profile) {
+    let mut estimated: BTreeMap<String, usize> = BTreeMap::new();
+    for network in &profile.networks {
+        let left_out = network.left_out.iter().map(ToString::to_string);
+        let refused = network.unsupported.iter().map(|operators| network.unsupported_text(operators));
+        left_out.chain(refused).for_each(|text| output::remark(format!("in {}, {text}", network.name)));
+        for processor in network.timed_together() {
+            *estimated.entry(processor.to_string()).or_default() += 1;
+        }
+    }
+    for (processor, networks) in estimated {
+        output::remark(format!(
+            "{processor} told only what several blocks take together, in {networks} of {} networks: times of single operators are parts of that, \
+             by an estimate",
+            profile.networks.len()
+        ));
+    }
 }
 
 fn print(models: &CostModels, added: Option<&str>) {
@@ -134,7 +152,8 @@ fn family_table(models: &CostModels) -> Table {
                 processor.processor.to_string(),
                 model.family.map_or("all together".to_owned(), |family| family.to_string()),
                 model.samples.to_string(),
-                format!("{:.3}", model.r_squared),
+                // As many coefficients as samples fit them always.
+                if model.samples > model.terms.len() { format!("{:.3}", model.r_squared) } else { "-".to_owned() },
                 accuracy(&|accuracy| accuracy.mape),
                 accuracy(&|accuracy| accuracy.weighted_mape),
                 accuracy(&|accuracy| accuracy.interval),

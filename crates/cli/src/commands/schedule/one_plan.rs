@@ -30,6 +30,9 @@ pub(super) struct Point {
     latency_seconds: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
     joules_per_frame: Option<f64>,
+    /// Whether a trial showed these numbers.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    is_measured: bool,
     best_for: Vec<String>,
 }
 
@@ -40,6 +43,7 @@ impl Point {
             period_seconds: row.period_seconds,
             latency_seconds: row.latency_seconds,
             joules_per_frame: row.joules_per_frame,
+            is_measured: row.is_measured,
             best_for: row.chosen_for,
         }
     }
@@ -65,6 +69,7 @@ pub(super) fn front_rows(plans: &Plans, chosen: &Plan, objective: Objective) -> 
         period_seconds: plan.period.seconds(),
         latency_seconds: plan.latency.seconds(),
         joules_per_frame: plan.energy.map(Nanojoules::joules),
+        is_measured: plans.is_measured(plan),
         chosen_for: best_for.iter().map(ToString::to_string).collect(),
     };
     plans.front_with_best(chosen, objective).into_iter().map(row).collect()

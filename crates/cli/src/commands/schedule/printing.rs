@@ -111,6 +111,7 @@ pub(super) fn print_clocks(network: &Network, board: &Board, front: &[ClockedPla
         period_seconds: found.plan.period.seconds(),
         latency_seconds: found.plan.latency.seconds(),
         joules_per_frame: found.plan.energy.map(Nanojoules::joules),
+        is_measured: false,
         chosen_for: Vec::new(),
     };
     let (table, left_out) = front_table(&front.iter().map(row).collect::<Vec<_>>());

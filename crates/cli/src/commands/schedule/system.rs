@@ -115,6 +115,7 @@ fn front_rows(planned: &SystemPlan, objective: Objective) -> Vec<FrontRow> {
         period_seconds: plan.period.seconds(),
         latency_seconds: plan.latency.seconds(),
         joules_per_frame: None,
+        is_measured: false,
         chosen_for: best
             .iter()
             .filter(|(objective, _)| *objective == Some(plan))

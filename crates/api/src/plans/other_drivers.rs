@@ -1,0 +1,71 @@
+//! Accelerators that run nothing because they are the same device as another one.
+
+use millstream_board::{Accelerator, Board, ProcessorClass};
+use millstream_cost::CostTable;
+
+/// Says which accelerators are not used because another one drives their device quicker
+/// ([`CostTable::keep_one_driver_of_each_device`]).
+pub(crate) fn other_drivers(board: &Board, table: &CostTable) -> Vec<String> {
+    let runs = |accelerator: &Accelerator| {
+        let class = table.find(&ProcessorClass::new(accelerator.label.clone(), 1));
+        class.is_some_and(|class| table.runs_something(class))
+    };
+    let is_same = |one: &Accelerator, other: &Accelerator| board.device_of(&one.label) == board.device_of(&other.label);
+    let all = board.accelerators().iter();
+    let idle = all.filter(|accelerator| !runs(accelerator)).filter_map(|idle| {
+        let used = board.accelerators().iter().find(|other| runs(other) && is_same(idle, other))?;
+        Some(format!(
+            "{} is not used: it is the same device as {}, with which the network's operators take no longer",
+            idle.label, used.label
+        ))
+    });
+    idle.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+    use millstream_onnx::ReadOptions;
+    use millstream_pipeline::Objective;
+    use millstream_test_support::{board, table};
+
+    use super::*;
+    use crate::control::{Control, Event};
+    use crate::network::Network;
+    use crate::plans::{Aim, Plans};
+
+    /// Two libraries drive one device. Both together would pass more frames than either: no schedule has both.
+    #[test]
+    fn a_schedule_has_one_driver_of_a_device() {
+        let network = Network::open("zoo:tiny-darknet", ReadOptions::default()).unwrap();
+        let apart = board("B1+G+V=gpu");
+        let [shaders, openvino] = apart.accelerators() else { unreachable!("there are two") };
+        let openvino = Accelerator { same_device_as: Some("G".to_owned()), ..openvino.clone() };
+        let one = apart.with_accelerators(vec![shaders.clone(), openvino]).unwrap();
+
+        for (board, drivers) in [(&apart, 2), (&one, 1)] {
+            let times = |label: &str| if label == "V" { 900 } else { 1000 };
+            let table = table(network.graph(), board, |_, class| Some(times(&class.cluster)));
+            let said = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
+            let heard = said.clone();
+            let control = Control::new().observed_by(move |event| {
+                if let Event::NotUsed(text) = event {
+                    heard.lock().unwrap().push((*text).to_owned());
+                }
+            });
+            let plans = Plans::search(&network, board, &table, Aim::default(), &control).unwrap();
+            let schedule = plans.schedule(plans.chosen(Objective::Throughput).unwrap());
+            schedule.validate(network.graph(), board).unwrap();
+            let used = schedule.processors().filter(|processor| processor.is_accelerator()).count();
+            assert_eq!(used, drivers, "{schedule}");
+            let said = said.lock().unwrap();
+            assert_eq!(said.iter().filter(|text| text.starts_with("G is not used")).count(), 2 - drivers, "{said:?}");
+
+            // What somebody writes by hand is refused.
+            if drivers == 2 {
+                let refused = schedule.validate(network.graph(), &one).unwrap_err().to_string();
+                assert!(refused.contains("is used twice"), "{refused}");
+            }
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! Accelerators that are one device, driven by several libraries.
+
+use std::collections::BTreeMap;
+
+use millstream_board::{Board, ProcessorClass};
+
+use crate::nanoseconds::Nanoseconds;
+use crate::table::{ClassId, CostTable};
+
+/// How long networks take with a driver of a device, the lower the better: how many operators nothing runs, what the
+/// others take where each is on the quicker of device and cores, and the same of the device alone, where cores are
+/// quicker at everything.
+type DriverTime = (usize, Nanoseconds, usize, Nanoseconds);
+
+/// Of accelerators that are one device ([`Board::device_of`]), keeps one for all these networks: one of `used`, or else
+/// the one with which their operators take least, each on the quicker of that accelerator and any number of cores. The
+/// others run nothing. Transfers are left aside: all drivers have the same link. All tables are of the board.
+pub fn keep_one_driver_of_each_device(tables: &mut [CostTable], board: &Board, used: &[&str]) {
+    let mut of_device: BTreeMap<&str, Vec<ProcessorClass>> = BTreeMap::new();
+    for accelerator in board.accelerators() {
+        let class = ProcessorClass::new(accelerator.label.clone(), 1);
+        of_device.entry(board.device_of(&accelerator.label)).or_default().push(class);
+    }
+    let cores: Vec<ProcessorClass> = board.core_classes().collect();
+    for same in of_device.into_values().filter(|same| same.len() > 1) {
+        let is_used = |driver: &ProcessorClass| used.contains(&driver.cluster.as_str());
+        let quickest = same.iter().min_by_key(|driver| (!is_used(driver), time(tables, driver, &cores)));
+        for driver in same.iter().filter(|driver| Some(*driver) != quickest) {
+            for table in &mut *tables {
+                table.find(driver).into_iter().for_each(|id| table.clear(id));
+            }
+        }
+    }
+}
+
+/// Of all networks together.
+fn time(tables: &[CostTable], driver: &ProcessorClass, cores: &[ProcessorClass]) -> DriverTime {
+    let of_each = tables.iter().map(|table| table.time_with(driver, cores));
+    let sum = |sum: DriverTime, own: DriverTime| (sum.0 + own.0, sum.1 + own.1, sum.2 + own.2, sum.3 + own.3);
+    of_each.fold((0, Nanoseconds::ZERO, 0, Nanoseconds::ZERO), sum)
+}
+
+impl CostTable {
+    fn time_with(&self, driver: &ProcessorClass, cores: &[ProcessorClass]) -> DriverTime {
+        let Some(accelerator) = self.find(driver) else {
+            return (self.operators(), Nanoseconds::ZERO, self.operators(), Nanoseconds::ZERO);
+        };
+        let (mut missing, mut both, mut missing_alone, mut alone) = (0, Nanoseconds::ZERO, 0, Nanoseconds::ZERO);
+        let cores: Vec<ClassId> = cores.iter().filter_map(|core| self.find(core)).collect();
+        for operator in self.operator_ids() {
+            let own = self.time(accelerator, operator);
+            match cores.iter().filter_map(|&core| self.time(core, operator)).chain(own).min() {
+                Some(time) => both = both + time,
+                None => missing += 1,
+            }
+            match own {
+                Some(time) => alone = alone + time,
+                None => missing_alone += 1,
+            }
+        }
+        (missing, both, missing_alone, alone)
+    }
+
+    /// Whether a processor runs any operator.
+    pub fn runs_something(&self, class: ClassId) -> bool {
+        self.operator_ids().any(|operator| self.time(class, operator).is_some())
+    }
+
+    /// The same, but processors that run nothing by another table of the same processors run nothing.
+    #[must_use]
+    pub fn with_nothing_more_than(mut self, other: &Self) -> Self {
+        for class in self.class_ids() {
+            let is_idle = other.find(&self.classes()[class.index()]).is_some_and(|own| !other.runs_something(own));
+            if is_idle {
+                self.clear(class);
+            }
+        }
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+    use millstream_graph::OperatorId;
+
+    use super::*;
+
+    /// A core, and two drivers of one graphics device.
+    const BOARD: &str = r#"{
+        "format": "millstream-board", "version": 1, "name": "two drivers",
+        "clusters": [{ "label": "B", "capacity": 1024, "cores": [{ "id": 0 }] }],
+        "accelerators": [
+            { "label": "G", "kind": "gpu" }, { "label": "V", "kind": "gpu", "same_device_as": "G" }
+        ]
+    }"#;
+
+    type Times = [[Option<u64>; 2]; 3];
+
+    fn table(board: &Board, times: Times) -> CostTable {
+        let mut table = CostTable::new(2, board.processor_classes());
+        for (class, times) in table.class_ids().zip(times) {
+            for (operator, time) in times.into_iter().enumerate() {
+                time.into_iter().for_each(|time| table.set_time(class, OperatorId::new(operator), Nanoseconds(time)));
+            }
+        }
+        table
+    }
+
+    fn running(table: &CostTable) -> Vec<bool> {
+        table.class_ids().map(|class| table.runs_something(class)).collect()
+    }
+
+    /// What runs something of what takes so long on a core, with shaders and with OpenVINO, in nanoseconds.
+    fn kept(used: &[&str], times: Times) -> Vec<bool> {
+        let board = Board::from_json(BOARD).unwrap();
+        let mut table = table(&board, times);
+        keep_one_driver_of_each_device(std::slice::from_mut(&mut table), &board, used);
+        running(&table)
+    }
+
+    #[test]
+    fn one_driver_of_a_device_is_used() {
+        let (shaders, openvino) = ([true, true, false], [true, false, true]);
+        assert_eq!(kept(&[], [[Some(90); 2], [Some(30); 2], [Some(31); 2]]), shaders);
+        assert_eq!(kept(&[], [[Some(90); 2], [Some(32); 2], [Some(31); 2]]), openvino);
+        assert_eq!(kept(&["V", "B"], [[Some(90); 2], [Some(30); 2], [Some(31); 2]]), openvino, "a schedule has it");
+        // The core helps where it is quicker, or the only one.
+        assert_eq!(kept(&[], [[Some(90), Some(1)], [Some(30), Some(80)], [Some(31), Some(2)]]), shaders);
+        assert_eq!(kept(&[], [[Some(90), Some(5)], [Some(30), None], [Some(31), Some(2)]]), openvino);
+        assert_eq!(kept(&[], [[Some(90), None], [Some(30), None], [Some(60), Some(60)]]), openvino);
+        // Where the core is quicker at all of it, a pipeline may use the device all the same.
+        assert_eq!(kept(&[], [[Some(9); 2], [Some(300); 2], [Some(30); 2]]), openvino);
+        assert_eq!(kept(&[], [[Some(9); 2], [Some(30), None], [Some(300); 2]]), openvino);
+        assert_eq!(kept(&[], [[Some(9); 2], [None; 2], [None; 2]]), [true, false, false]);
+    }
+
+    #[test]
+    fn networks_that_share_a_board_have_one_driver() {
+        let board = Board::from_json(BOARD).unwrap();
+        let times = |shaders: u64, openvino: u64| [[Some(90); 2], [Some(shaders); 2], [Some(openvino); 2]];
+        let mut tables = [table(&board, times(10, 20)), table(&board, times(60, 30))];
+        keep_one_driver_of_each_device(&mut tables, &board, &[]);
+        assert_eq!(tables.map(|table| running(&table)), [vec![true, false, true], vec![true, false, true]]);
+    }
+
+    #[test]
+    fn what_ran_nothing_goes_on_running_nothing() {
+        let board = Board::from_json(BOARD).unwrap();
+        let earlier = table(&board, [[Some(9); 2], [None; 2], [Some(5), None]]);
+        let later = table(&board, [[Some(9); 2], [Some(5); 2], [Some(5); 2]]).with_nothing_more_than(&earlier);
+        assert_eq!(running(&later), [true, false, true]);
+        assert_eq!(later.time(ClassId(2), OperatorId::new(1)), Some(Nanoseconds(5)));
+    }
+}

@@ -1,0 +1,167 @@
+//! Engines that do not run all operators are measured on those that they run.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+use std::time::Duration;
+
+use millstream_backend::{
+    Backend, BackendError, Observed, OperatorTimes, PreparedSegment, Segment, Tensor, TransferTimes,
+};
+use millstream_board::{EngineName, Processor};
+use millstream_frames::FrameMaker;
+use millstream_graph::{Graph, OperatorId};
+use millstream_partition::Chain;
+use millstream_predict::UnsupportedOperators;
+use millstream_predict::samples::{OperatorSample, SegmentSample};
+use millstream_profile::{
+    OperatorSettings, ProfileSettings, Workload, measure, measure_operators, unsupported_operators,
+};
+
+/// Two engines, each of which refuses some operators, by their places in the order.
+struct Choosy<'a> {
+    graph: &'a Graph,
+    order: Vec<OperatorId>,
+    onnx_runtime_refuses: Range<usize>,
+    openvino_refuses: Range<usize>,
+}
+
+impl Choosy<'_> {
+    fn check(&self, segment: &Segment, processor: &Processor) -> Result<(), BackendError> {
+        let refused = segment.operators.iter().find(|&&id| !self.supports(id, processor));
+        refused.map_or(Ok(()), |id| Err(BackendError::failed(format!("{id:?} is refused on {processor}"))))
+    }
+}
+
+/// Needs all of its inputs, and makes as many outputs as the segment has.
+struct Counting(usize, usize);
+
+impl PreparedSegment for Counting {
+    fn run(&mut self, inputs: &[Tensor]) -> Result<Vec<Tensor>, BackendError> {
+        if inputs.len() != self.0 {
+            return Err(BackendError::failed(format!("{} inputs, not {}", inputs.len(), self.0)));
+        }
+        std::thread::sleep(Duration::from_micros(50));
+        Ok((0..self.1).map(|_| Tensor::from_f32([0], Vec::new())).collect())
+    }
+}
+
+impl Backend for Choosy<'_> {
+    fn name(&self) -> &str {
+        "choosy"
+    }
+
+    fn supports(&self, operator: OperatorId, processor: &Processor) -> bool {
+        let refused = match processor.engine {
+            EngineName::OnnxRuntime => &self.onnx_runtime_refuses,
+            _ => &self.openvino_refuses,
+        };
+        self.order.iter().position(|&id| id == operator).is_some_and(|place| !refused.contains(&place))
+    }
+
+    fn prepare(&self, segment: &Segment, processor: &Processor) -> Result<Box<dyn PreparedSegment>, BackendError> {
+        self.check(segment, processor)?;
+        let again = Segment::new(self.graph, segment.operators.clone());
+        Ok(Box::new(Counting(again.boundary.inputs.len(), again.boundary.outputs.len())))
+    }
+}
+
+impl Observed for Choosy<'_> {
+    fn trace(
+        &self,
+        segment: &Segment,
+        processor: &Processor,
+        inputs: &[Tensor],
+        go_on: &mut dyn FnMut(Duration) -> bool,
+    ) -> Result<Vec<OperatorTimes>, BackendError> {
+        let mut prepared = self.prepare(segment, processor)?;
+        let mut frames = 0;
+        loop {
+            prepared.run(inputs)?;
+            frames += 1;
+            if !go_on(Duration::from_micros(50)) {
+                break;
+            }
+        }
+        let times = |&id| OperatorTimes { operators: vec![id], seconds: vec![1e-6; frames] };
+        Ok(segment.operators.iter().map(times).collect())
+    }
+
+    fn transfer_times(&self, _: &Processor, _: u64) -> Result<Option<TransferTimes>, BackendError> {
+        Ok(None)
+    }
+}
+
+/// What was measured of a network with two engines that refuse operators.
+struct Measured {
+    operators: Vec<OperatorSample>,
+    segments: Vec<SegmentSample>,
+    unsupported: Vec<UnsupportedOperators>,
+    /// The places of each block's operators.
+    blocks: Vec<Range<usize>>,
+}
+
+fn measured(onnx_runtime_refuses: Range<usize>, openvino_refuses: Range<usize>) -> Measured {
+    let model = millstream_zoo::build("tiny-darknet").unwrap();
+    let chain = Chain::of(model.graph());
+    let order = chain.operators(chain.whole());
+    let backend = Choosy { graph: model.graph(), order, onnx_runtime_refuses, openvino_refuses };
+    let frame = FrameMaker::new(&model).frame(0).unwrap();
+    let workload = Workload { graph: model.graph(), chain: &chain, backend: &backend, frame: &frame };
+    let board = millstream_test_support::board("B1@onnxruntime,openvino");
+
+    let settings = OperatorSettings { budget: Duration::from_millis(20), half_width: 0.9 };
+    let operators = measure_operators(&workload, &board, &settings, &mut |_| true).unwrap();
+    let settings = ProfileSettings { budget: Duration::from_millis(50), leaves: 8, accuracy: 0.9 };
+    let segments = measure(&workload, &board, &settings, &[], &mut |_| true).unwrap();
+    let mut end = 0;
+    let blocks = chain.blocks().iter().map(|block| {
+        let start = end;
+        end += block.operators.len();
+        start..end
+    });
+    Measured { operators, segments, unsupported: unsupported_operators(&workload, &board), blocks: blocks.collect() }
+}
+
+impl Measured {
+    /// How many operators there are.
+    fn count(&self) -> usize {
+        self.blocks.last().unwrap().end
+    }
+
+    /// The places of the operators that were timed with an engine.
+    fn timed(&self, engine: EngineName) -> BTreeSet<usize> {
+        let own = self.operators.iter().filter(|sample| sample.processor.engine == engine);
+        own.flat_map(|sample| sample.operators.iter().copied()).collect()
+    }
+}
+
+#[test]
+fn an_engine_is_measured_on_what_it_runs() {
+    let measured = measured(0..0, 9..11);
+    let count = measured.count();
+    assert_eq!(measured.timed(EngineName::OnnxRuntime), (0..count).collect());
+    assert_eq!(measured.timed(EngineName::OpenVino), (0..9).chain(11..count).collect());
+
+    let expected =
+        UnsupportedOperators { cluster: "B".to_owned(), engine: EngineName::OpenVino, operators: vec![9, 10] };
+    assert_eq!(measured.unsupported, [expected]);
+    let of = |engine| measured.segments.iter().filter(move |sample| sample.processor.engine == engine);
+    assert_eq!(of(EngineName::OnnxRuntime).count(), 1 + 2 + 4 + 8);
+    let is_refused = |sample: &SegmentSample| {
+        measured.blocks[sample.start..sample.end].iter().any(|block| block.contains(&9) || block.contains(&10))
+    };
+    assert!(of(EngineName::OpenVino).count() > 4 && !of(EngineName::OpenVino).any(is_refused));
+}
+
+/// No engine runs the whole network: what each takes in is made by the other.
+#[test]
+fn a_network_that_no_engine_runs_alone_is_measured() {
+    let measured = measured(3..4, 9..11);
+    let count = measured.count();
+    assert_eq!(measured.timed(EngineName::OnnxRuntime), (0..3).chain(4..count).collect());
+    assert_eq!(measured.timed(EngineName::OpenVino), (0..9).chain(11..count).collect());
+    assert_eq!(measured.unsupported.len(), 2);
+    assert!(!measured.segments.is_empty());
+}
