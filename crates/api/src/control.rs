@@ -64,9 +64,9 @@ pub enum Event<'a> {
     /// An engine can't help on a cluster, and is not used there.
     LeftOut(&'a LeftOutEngine),
     /// An engine does not run some operators of a network, so that others run them: text for people.
-    Refused(&'a str),
-    /// A device is not used: text for people.
-    NotUsed(&'a str),
+    Unsupported(&'a str),
+    /// An accelerator is not used, because another one drives the same device: text for people.
+    OtherDriver(&'a str),
     /// There is no schedule of the network, so one is made.
     Planning {
         /// The network's name.

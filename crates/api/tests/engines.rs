@@ -13,6 +13,7 @@ use millstream_api::{
     ReducedPrecision, RunLength, RunOptions, Scheduled, Stream, Tensor, engines, files, run,
 };
 use millstream_board::{Board, Processor};
+use millstream_graph::OperatorId;
 use millstream_onnx::{Attributes, ModelBuilder, Weight};
 use millstream_schedule::{Prediction, Replica, Schedule, ScheduleDocument, Stage};
 use millstream_test_support::not_tested;
@@ -126,6 +127,28 @@ fn a_plan_may_have_any_of_several_engines() {
     agree(&results(&usual, &again), &results(&usual.with_engines(EngineName::OnnxRuntime), &plain));
 }
 
+/// A stage of operators on a processor.
+fn on(processor: Processor, operators: &[OperatorId]) -> Stage {
+    Stage { replicas: vec![Replica::single(processor, operators.to_vec())] }
+}
+
+/// What a network makes of the frame with these stages.
+fn by_hand(machine: &Machine, network: Network, stages: Vec<Stage>) -> Vec<f32> {
+    let predicted = Prediction {
+        period_seconds: 1.0,
+        latency_seconds: 1.0,
+        is_measured: false,
+        lower_bound_period_seconds: 0.0,
+        searched: None,
+        replica_seconds: Vec::new(),
+        joules_per_frame: None,
+        watts: None,
+    };
+    let (schedule, objective) = (Schedule { stages }, millstream_api::Objective::Throughput);
+    let document = millstream_api::document(&schedule, predicted, "by hand", objective, &network, machine.board());
+    results(machine, &Scheduled::alone(network, document, machine.board()).unwrap())
+}
+
 #[test]
 fn clusters_may_have_different_engines() {
     if !has_openvino() {
@@ -150,25 +173,7 @@ fn clusters_may_have_different_engines() {
     let network = small();
     let graph = Arc::clone(network.graph());
     let (head, tail) = graph.order().split_at(4);
-    let on = |processor: Processor, operators: &[_]| Stage {
-        replicas: vec![Replica::single(processor, operators.to_vec())],
-    };
-    let run = |stages: Vec<Stage>| {
-        let schedule = Schedule { stages };
-        let predicted = Prediction {
-            period_seconds: 1.0,
-            latency_seconds: 1.0,
-            is_measured: false,
-            lower_bound_period_seconds: 0.0,
-            searched: None,
-            replica_seconds: Vec::new(),
-            joules_per_frame: None,
-            watts: None,
-        };
-        let objective = millstream_api::Objective::Throughput;
-        let document = millstream_api::document(&schedule, predicted, "by hand", objective, &small(), machine.board());
-        results(&machine, &Scheduled::alone(small(), document, machine.board()).unwrap())
-    };
+    let run = |stages: Vec<Stage>| by_hand(&machine, small(), stages);
     let (one, other) =
         (Processor::new(&label, [left_core]), Processor::new("o", [right_core]).with_engine(EngineName::OpenVino));
     let whole = run(vec![on(one.clone(), graph.order())]);
@@ -209,7 +214,7 @@ fn an_engine_runs_what_it_does_not_refuse() {
     let said = Arc::new(std::sync::Mutex::new(Vec::new()));
     let heard = Arc::clone(&said);
     let control = Control::new().observed_by(move |event| {
-        if let Event::LeftOut(_) | Event::Refused(_) = event {
+        if let Event::LeftOut(_) | Event::Unsupported(_) = event {
             heard.lock().unwrap().push(format!("{event:?}"));
         }
     });
@@ -246,7 +251,21 @@ fn an_engine_runs_what_it_does_not_refuse() {
     let planned = both.plan(with_refused_operators(), &Aim::default(), &control).unwrap();
     let plain = usual.clone().with_engines(EngineName::OnnxRuntime);
     let expected = plain.plan(with_refused_operators(), &Aim::default(), &Control::new()).unwrap();
-    agree(&results(&both, &planned), &results(&plain, &expected));
+    let expected = results(&plain, &expected);
+    agree(&results(&both, &planned), &expected);
+
+    // What it refuses is run by the other engine between.
+    let Some(cluster) = both.board().clusters().iter().find(|cluster| cluster.cores.len() > 1) else {
+        return not_tested("CORES", "no cluster has several cores");
+    };
+    let [one, other] = [0, 1].map(|place: usize| cluster.processor([cluster.cores[place].id]));
+    let other = other.with_engine(EngineName::OpenVino);
+    let last_refused = known.unsupported[0].operators.iter().max().unwrap();
+    let (first, last) = order.split_at(last_refused + 1);
+    let (accepted, refused) = order.split_at(*known.unsupported[0].operators.iter().min().unwrap());
+    let run = |stages| by_hand(&both, with_refused_operators(), stages);
+    agree(&run(vec![on(one.clone(), first), on(other.clone(), last)]), &expected);
+    agree(&run(vec![on(other.clone(), accepted), on(one, refused)]), &expected);
 }
 
 /// Nobody gets less precision than the model says by asking for all engines; by its name it is an engine like others.

@@ -18,6 +18,7 @@ use crate::devices::DeviceWatch;
 use crate::error::said;
 use crate::library::OpenVino;
 use crate::lock::lock;
+use crate::mover::Mover;
 use crate::native::{CompiledModel, Port, Request};
 use crate::pinning::Pinning;
 use crate::pool::Hold;
@@ -33,21 +34,21 @@ const WARM_UP_FRAMES: usize = 2;
 
 /// OpenVINO as a [`Backend`] for one model.
 pub struct OpenVinoBackend {
-    library: OpenVino,
+    pub(crate) library: OpenVino,
     model: Arc<Model>,
     precision: Precision,
-    place: Where,
+    pub(crate) place: Where,
     threads: ThreadChoice,
     models: SharedModels,
     refusals: Refusals,
 }
 
 /// Where it runs.
-enum Where {
+pub(crate) enum Where {
     /// On the cores of any processor.
     Cores,
     /// On one of OpenVINO's devices, which the board calls `label`.
-    Device { label: String, watch: Arc<DeviceWatch> },
+    Device { label: String, watch: Arc<DeviceWatch>, mover: Mutex<Mover> },
     /// On cores that the library chooses by a hint. All requests are of one compiled model, made with the first.
     Hinted { hint: Hint, compiled: Mutex<Option<Arc<CompiledModel>>> },
 }
@@ -78,7 +79,8 @@ impl OpenVinoBackend {
         model: Arc<Model>,
     ) -> Result<Self, BackendError> {
         let watch = Arc::new(DeviceWatch::new(library, device)?);
-        Ok(Self { place: Where::Device { label: label.into(), watch }, ..Self::new(library, model) })
+        let mover = Mutex::default();
+        Ok(Self { place: Where::Device { label: label.into(), watch, mover }, ..Self::new(library, model) })
     }
 
     /// OpenVINO as it is used plainly: it chooses threads, streams and their cores by a hint, whatever processors it is
@@ -265,9 +267,11 @@ impl Observed for OpenVinoBackend {
         Ok(operator_times(self.model.graph(), &segment.operators, &before, &after, &seconds))
     }
 
-    /// OpenVINO moves what a device needs while it computes, and does not tell how long that takes.
-    fn transfer_times(&self, _: &Processor, _: u64) -> Result<Option<TransferTimes>, BackendError> {
-        Ok(None)
+    /// OpenVINO moves what a device needs while it computes, and does not tell how long that takes: half of what a model
+    /// takes that does little else.
+    fn transfer_times(&self, _: &Processor, bytes: u64) -> Result<Option<TransferTimes>, BackendError> {
+        let one_way = self.one_way(bytes);
+        Ok(one_way.map(|one_way| TransferTimes { upload: one_way, download: one_way }))
     }
 }
 

@@ -114,7 +114,14 @@ fn own_memory(device_type: Option<&str>, total_memory: Option<&str>) -> Option<u
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+    use std::sync::{Arc, Mutex};
+
+    use millstream_backend::{Backend, Segment};
+    use millstream_board::Processor;
+
     use super::{BackendError, DeviceWatch, own_memory};
+    use crate::backend::{OpenVinoBackend, Where};
     use crate::library::OpenVino;
 
     #[test]
@@ -129,6 +136,20 @@ mod tests {
         };
         assert_eq!(backend, "openvino");
         assert!(detail.contains("no device GPU.7") && detail.contains("CPU"), "{detail}");
+    }
+
+    /// What is prepared on it, or was running there, says so.
+    #[test]
+    fn nothing_is_prepared_on_a_device_that_is_gone() {
+        let Ok(library) = OpenVino::load() else {
+            return millstream_test_support::not_tested("OPENVINO", "there is no OpenVINO here");
+        };
+        let model = Arc::new(millstream_zoo::build("squeezenet").unwrap());
+        let watch = Arc::new(DeviceWatch { library: library.clone(), id: "GPU.7".to_owned() });
+        let mut backend = OpenVinoBackend::on_device(&library, "CPU", "V", Arc::clone(&model)).unwrap();
+        backend.place = Where::Device { label: "V".to_owned(), watch, mover: Mutex::default() };
+        let error = backend.prepare(&Segment::whole(model.graph()), &Processor::accelerator("V")).err().unwrap();
+        assert!(matches!(error, BackendError::DeviceLost { .. }), "{error}");
     }
 
     #[test]

@@ -75,6 +75,7 @@ mod devices;
 mod error;
 mod library;
 mod lock;
+mod mover;
 mod native;
 mod pinning;
 mod places;
@@ -86,6 +87,7 @@ mod segment;
 mod settings;
 mod shared_models;
 mod trace;
+mod transfer;
 mod versions;
 
 pub use backend::OpenVinoBackend;

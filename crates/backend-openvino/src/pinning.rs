@@ -43,3 +43,30 @@ impl Pinning {
         }
     }
 }
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+    use millstream_machine::{confine_current_thread, cores_of_current_thread};
+
+    use super::*;
+
+    #[test]
+    fn a_thread_that_inferences_move_is_put_back_as_long_as_somebody_looks() {
+        let moved = || {
+            let all: Vec<CoreId> = cores_of_current_thread().unwrap().into_iter().collect();
+            let [one, other, ..] = all.as_slice() else {
+                return millstream_test_support::not_tested("CORES", "there is one core");
+            };
+            let [own, elsewhere] = [BTreeSet::from([*one]), BTreeSet::from([*other])];
+            assert!(confine_current_thread(&own));
+            let mut pinning = Pinning::of_current_thread(&Processor::new("B", [one.0]));
+            for (look, expected) in [(1, &own), (2, &own), (3, &elsewhere)] {
+                assert!(confine_current_thread(&elsewhere));
+                pinning.check();
+                assert_eq!(cores_of_current_thread().unwrap(), *expected, "look {look}");
+            }
+        };
+        std::thread::spawn(moved).join().unwrap();
+    }
+}

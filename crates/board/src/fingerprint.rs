@@ -36,8 +36,6 @@ impl Board {
         }
         for provider in self.providers.iter().filter(|provider| self.is_in_use(provider)) {
             let Provider { engine, provider, options, library, device } = provider;
-            // Wherever the plug-in's file is.
-            let library = library.as_ref().and_then(|library| library.file_name());
             hasher.update(format!("{engine} {provider} {options:?} {library:?} {device:?} "));
         }
         hasher.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect()

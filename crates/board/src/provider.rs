@@ -27,6 +27,7 @@ pub struct Provider {
     pub options: BTreeMap<String, String>,
     /// The file of a plug-in that brings the provider; missing if ONNX Runtime was built with it. In a board file, a path
     /// with a folder counts from the folder of that file; a name alone is looked for where the system has libraries.
+    /// With a plug-in elsewhere, it is another board: what was measured with it is not known of this one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub library: Option<PathBuf>,
     /// Which of a plug-in's devices, counted from 0; missing if it has one.

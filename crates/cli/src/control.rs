@@ -71,7 +71,7 @@ pub(crate) fn control_with(left_out_engines: &LeftOutEngines) -> Control {
             output::remark(format!("there is no schedule of {network} here: planning one ..."));
         }
         Event::Tuning(event) => output::remark(format!("after {event}")),
-        Event::Refused(text) | Event::NotUsed(text) | Event::Warning(text) => output::remark(text),
+        Event::Unsupported(text) | Event::OtherDriver(text) | Event::Warning(text) => output::remark(text),
         _ => {}
     };
     Control::new().observed_by(show).cancelled_by(interrupt::requested)

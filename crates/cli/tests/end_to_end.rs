@@ -168,7 +168,13 @@ fn compare_shows_every_contender() {
     // Where its library could be fetched.
     let more =
         ["OpenVINO, LATENCY", "OpenVINO, THROUGHPUT", "OpenVINO, fastest cluster", "OpenVINO, an instance per core"];
-    assert!(names[first + 4..].is_empty() || names[first + 4..] == more, "{names:?}");
+    let expected = if has_openvino() { &more[..] } else { &[] };
+    assert_eq!(names[first + 4..], *expected, "{names:?}");
+}
+
+/// Whether set-up could fetch OpenVINO for this machine.
+fn has_openvino() -> bool {
+    std::env::var_os("OPENVINO_INSTALL_DIR").is_some_and(|folder| std::path::Path::new(&folder).exists())
 }
 
 #[test]

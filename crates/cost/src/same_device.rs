@@ -7,14 +7,22 @@ use millstream_board::{Board, ProcessorClass};
 use crate::nanoseconds::Nanoseconds;
 use crate::table::{ClassId, CostTable};
 
-/// How long networks take with a driver of a device, the lower the better: how many operators nothing runs, what the
-/// others take where each is on the quicker of device and cores, and the same of the device alone, where cores are
-/// quicker at everything.
-type DriverTime = (usize, Nanoseconds, usize, Nanoseconds);
+/// How long networks take with a driver of a device: the lower the better, by the first of these that differs.
+#[derive(Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+struct DriverTime {
+    /// Operators that neither it nor a core runs.
+    impossible: usize,
+    /// What the others take, each on the quicker of the device and any number of cores.
+    with_cores: Nanoseconds,
+    /// Operators that it does not run itself: this counts where cores are quicker at everything.
+    refused: usize,
+    /// What the others take on the device.
+    alone: Nanoseconds,
+}
 
-/// Of accelerators that are one device ([`Board::device_of`]), keeps one for all these networks: one of `used`, or else
-/// the one with which their operators take least, each on the quicker of that accelerator and any number of cores. The
-/// others run nothing. Transfers are left aside: all drivers have the same link. All tables are of the board.
+/// Of accelerators that are one device ([`Board::device_of`]), keeps one for all these networks: one of `used`, which a
+/// schedule has already, or else the one with which their operators take least ([`DriverTime`], of several the board's
+/// first). The others run nothing. What transfers take is left aside. All tables are of the board.
 pub fn keep_one_driver_of_each_device(tables: &mut [CostTable], board: &Board, used: &[&str]) {
     let mut of_device: BTreeMap<&str, Vec<ProcessorClass>> = BTreeMap::new();
     for accelerator in board.accelerators() {
@@ -24,7 +32,7 @@ pub fn keep_one_driver_of_each_device(tables: &mut [CostTable], board: &Board, u
     let cores: Vec<ProcessorClass> = board.core_classes().collect();
     for same in of_device.into_values().filter(|same| same.len() > 1) {
         let is_used = |driver: &ProcessorClass| used.contains(&driver.cluster.as_str());
-        let quickest = same.iter().min_by_key(|driver| (!is_used(driver), time(tables, driver, &cores)));
+        let quickest = same.iter().min_by_key(|driver| (!is_used(driver), DriverTime::of(tables, driver, &cores)));
         for driver in same.iter().filter(|driver| Some(*driver) != quickest) {
             for table in &mut *tables {
                 table.find(driver).into_iter().for_each(|id| table.clear(id));
@@ -33,32 +41,39 @@ pub fn keep_one_driver_of_each_device(tables: &mut [CostTable], board: &Board, u
     }
 }
 
-/// Of all networks together.
-fn time(tables: &[CostTable], driver: &ProcessorClass, cores: &[ProcessorClass]) -> DriverTime {
-    let of_each = tables.iter().map(|table| table.time_with(driver, cores));
-    let sum = |sum: DriverTime, own: DriverTime| (sum.0 + own.0, sum.1 + own.1, sum.2 + own.2, sum.3 + own.3);
-    of_each.fold((0, Nanoseconds::ZERO, 0, Nanoseconds::ZERO), sum)
+impl DriverTime {
+    /// Of all networks together.
+    fn of(tables: &[CostTable], driver: &ProcessorClass, cores: &[ProcessorClass]) -> Self {
+        let mut sum = Self::default();
+        for table in tables {
+            sum.add(table, driver, cores);
+        }
+        sum
+    }
+
+    fn add(&mut self, table: &CostTable, driver: &ProcessorClass, cores: &[ProcessorClass]) {
+        let device = table.find(driver);
+        let cores: Vec<ClassId> = cores.iter().filter_map(|core| table.find(core)).collect();
+        for operator in table.operator_ids() {
+            let own = device.and_then(|device| table.time(device, operator));
+            match cores.iter().filter_map(|&core| table.time(core, operator)).chain(own).min() {
+                Some(time) => self.with_cores = self.with_cores + time,
+                None => self.impossible += 1,
+            }
+            match own {
+                Some(time) => self.alone = self.alone + time,
+                None => self.refused += 1,
+            }
+        }
+    }
 }
 
 impl CostTable {
-    fn time_with(&self, driver: &ProcessorClass, cores: &[ProcessorClass]) -> DriverTime {
-        let Some(accelerator) = self.find(driver) else {
-            return (self.operators(), Nanoseconds::ZERO, self.operators(), Nanoseconds::ZERO);
-        };
-        let (mut missing, mut both, mut missing_alone, mut alone) = (0, Nanoseconds::ZERO, 0, Nanoseconds::ZERO);
-        let cores: Vec<ClassId> = cores.iter().filter_map(|core| self.find(core)).collect();
-        for operator in self.operator_ids() {
-            let own = self.time(accelerator, operator);
-            match cores.iter().filter_map(|&core| self.time(core, operator)).chain(own).min() {
-                Some(time) => both = both + time,
-                None => missing += 1,
-            }
-            match own {
-                Some(time) => alone = alone + time,
-                None => missing_alone += 1,
-            }
-        }
-        (missing, both, missing_alone, alone)
+    /// The same with one driver of each device ([`keep_one_driver_of_each_device`]).
+    #[must_use]
+    pub fn with_one_driver_of_each_device(mut self, board: &Board, used: &[&str]) -> Self {
+        keep_one_driver_of_each_device(std::slice::from_mut(&mut self), board, used);
+        self
     }
 
     /// Whether a processor runs any operator.
@@ -114,9 +129,7 @@ mod tests {
     /// What runs something of what takes so long on a core, with shaders and with OpenVINO, in nanoseconds.
     fn kept(used: &[&str], times: Times) -> Vec<bool> {
         let board = Board::from_json(BOARD).unwrap();
-        let mut table = table(&board, times);
-        keep_one_driver_of_each_device(std::slice::from_mut(&mut table), &board, used);
-        running(&table)
+        running(&table(&board, times).with_one_driver_of_each_device(&board, used))
     }
 
     #[test]

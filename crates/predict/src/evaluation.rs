@@ -66,13 +66,16 @@ pub fn evaluate(models: &CostModels, learned: &Profile, test: &Profile) -> Resul
                 convolutions().filter_map(|(observation, pair)| Some((predict(observation)?, pair.1))).collect()
             });
 
-            let run_there = network.blocks.iter().zip(network.blocks_run_on(&class)).filter(|(_, runs)| *runs);
-            let predicted = run_there.flat_map(|(block, _)| predict_block(&predictor, &fusion, block));
+            // Of a network that runs there in part, what was measured.
+            let is_partial = network.blocks_run_on(&class).contains(&false);
+            let all = || network.blocks.iter().flat_map(|block| predict_block(&predictor, &fusion, block));
+            let of_all = || all().map(|time| time.seconds).sum::<f64>();
+            let sum = |of: fn(&(f64, f64)) -> f64| pairs.iter().map(of).sum::<f64>();
             rows.push(HeldOutErrors {
                 network: network.name.clone(),
                 processor: class.clone(),
-                measured_seconds: whole_seconds(network, &class).unwrap_or(pairs.iter().map(|(_, time)| time).sum()),
-                predicted_seconds: predicted.map(|time| time.seconds).sum(),
+                measured_seconds: whole_seconds(network, &class).unwrap_or_else(|| sum(|pair| pair.1)),
+                predicted_seconds: if is_partial { sum(|pair| pair.0) } else { of_all() },
                 operators,
                 convolutions: Accuracy::of(&ours),
                 convolutions_by_gemm: theirs.and_then(|pairs| Accuracy::of(&pairs)),

@@ -64,7 +64,7 @@ fn block_seconds(network: &NetworkProfile, class: &ProcessorClass) -> Option<Vec
 }
 
 /// The part of the time with the other engines that an engine could save by running the blocks that it is quickest at:
-/// the most of all numbers of cores. Without bounds for an engine that is the only one to run some block.
+/// the most of all numbers of cores. Infinite for an engine that is the only one to run some block.
 fn gain(engine: EngineName, all: &BTreeMap<EngineName, Vec<Vec<f64>>>) -> f64 {
     let of_count = |(position, times): (usize, &Vec<f64>)| {
         let others = |block: usize| {

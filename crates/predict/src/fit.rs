@@ -33,7 +33,8 @@ const MODEL_DEVIATION: f64 = 0.5;
 /// Where the profile has samples of this network (same `digest`), the times are those that its operators have in
 /// context: operator samples say how long each takes, and segment samples correct what does not add up. Otherwise they
 /// are predicted by the default models ([`ProcessorModel`]), or, without any operator samples, by the [`LinearModel`].
-/// A block of which an engine does not run some operator ([`UnsupportedOperators`](crate::UnsupportedOperators)) is for
+/// Accelerators run what was measured on them of this network and nothing else; [`CostModels`](crate::CostModels) predict
+/// for them as well. A block of which an engine does not run some operator ([`UnsupportedOperators`](crate::UnsupportedOperators)) is for
 /// other processors.
 /// Engines that were left out of a network's measurements ([`LeftOutEngine`](crate::LeftOutEngine)) run none of it.
 ///

@@ -15,7 +15,7 @@ pub struct LeftOutEngine {
     /// The engine.
     pub engine: EngineName,
     /// The part of the network's time that it could save at most, by running every block that it is quicker at; missing
-    /// if it runs none of the network's operators.
+    /// if it runs none of the network's operators on some number of cores.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gain: Option<f64>,
 }

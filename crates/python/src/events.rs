@@ -72,8 +72,8 @@ fn described<'py>(py: Python<'py>, event: &Event<'_>) -> PyResult<Bound<'py, PyD
             text("disturbed", format!("{activity} was disturbed: other programs used {cores:.1} cores"))?;
         }
         Event::LeftOut(left_out) => text("left-out", left_out.to_string())?,
-        Event::Refused(operators) => text("refused", (*operators).to_owned())?,
-        Event::NotUsed(what) => text("not-used", (*what).to_owned())?,
+        Event::Unsupported(operators) => text("unsupported", (*operators).to_owned())?,
+        Event::OtherDriver(drivers) => text("other-driver", (*drivers).to_owned())?,
         Event::Planning { network } => text("planning", format!("planning for {network}"))?,
         Event::Tuning(event) => text("tuning", event.to_string())?,
         Event::Warning(warning) => text("warning", (*warning).to_owned())?,

@@ -57,6 +57,12 @@ pub struct Assignment {
 }
 
 impl Schedule {
+    /// The labels of the accelerators that it uses.
+    pub fn accelerators(&self) -> Vec<&str> {
+        let accelerators = self.processors().filter(|processor| processor.is_accelerator());
+        accelerators.map(|processor| processor.cluster.as_str()).collect()
+    }
+
     /// All processors, stage by stage.
     pub fn processors(&self) -> impl Iterator<Item = &Processor> {
         self.stages

@@ -141,6 +141,13 @@ mod tests {
         assert_eq!(same(&["Intel(R) Iris(R)", "NVIDIA H200"]).as_deref(), Some("G6"), "shaders run on it as well");
         assert_eq!(same(&["Intel(R) Iris(R)"]), None);
 
+        // Other makers' drivers may drive anything. What was known stays, with its memory.
+        let any = with_devices_of(known.clone(), vec![(provider("webgpu", "WebGpuExecutionProvider"), gpu)], &|_| true);
+        let any = any.unwrap();
+        let [first, second] = any.accelerators() else { panic!("{any:?}") };
+        assert_eq!((first, first.memory_bytes), (&known.accelerators()[0], Some(600)));
+        assert_eq!((second.label.as_str(), second.same_device_as.as_deref()), ("G2", Some("G")));
+
         // A board file that is written from it can be read again.
         assert_eq!(Board::from_json(&serde_json::to_string(&with.to_document()).unwrap()).unwrap(), with);
     }

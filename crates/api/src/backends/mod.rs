@@ -165,12 +165,6 @@ fn unknown(engine: EngineName) -> Error {
     Error::Defect(format!("nothing opens the engine {engine}"))
 }
 
-/// The engines on the cores.
-pub(crate) fn on_cores(board: &Board, model: &Arc<Model>) -> Result<Arc<dyn Observed>, Error> {
-    let engines = on_cores_of(board, model, None)?;
-    Ok(Arc::new(Several::new(engines.iter().map(OnCores::backend).collect())))
-}
-
 /// An engine on the cores that use it.
 struct OnCores {
     name: EngineName,

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use millstream_board::Board;
 use millstream_certify::{Certificate, NetworkBlocks, check, check_prediction};
-use millstream_cost::{CostTable, Nanoseconds, keep_one_driver_of_each_device};
+use millstream_cost::{CostTable, Nanoseconds};
 use millstream_schedule::ScheduleDocument;
 use millstream_sim::SteadyState;
 
@@ -28,9 +28,8 @@ pub fn certify(
     let Scheduled { network, document, .. } = scheduled;
     let machine = &machine.as_planned(document);
     let board = machine.board();
-    let mut table = costs.table(network, machine)?.at_clocks(board, &document.clocks);
-    let used: Vec<&str> = scheduled.schedule.processors().map(|processor| processor.cluster.as_str()).collect();
-    keep_one_driver_of_each_device(std::slice::from_mut(&mut table), board, &used);
+    let table = costs.table(network, machine)?.at_clocks(board, &document.clocks);
+    let table = table.with_one_driver_of_each_device(board, &scheduled.schedule.accelerators());
     let blocks = NetworkBlocks { graph: network.graph(), chain: network.chain() };
     check(&certificate, document, blocks, board, &table).in_file(path)?;
     if !document.predicted.is_measured {

@@ -1,7 +1,7 @@
 //! Plans that are tried out on this computer, each of which teaches the next search.
 
 pub(crate) mod measured;
-mod plan_model;
+pub(crate) mod plan_model;
 mod rivals;
 pub(crate) mod trial;
 
@@ -104,7 +104,7 @@ fn confirm(
     trials: &mut impl Oracle<Candidate, PlanTrial>,
     control: &Control,
 ) -> Result<(), Error> {
-    while let Some(candidate) = model.best_tried_once() {
+    while let Some(candidate) = model.best_unconfirmed() {
         let seen = match trials.measure(&candidate) {
             Err(_) if control.is_cancelled() => return Err(Error::Interrupted),
             seen => seen?,

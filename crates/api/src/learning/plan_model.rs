@@ -67,7 +67,7 @@ impl PlanModel<'_> {
     }
 
     /// What would be chosen of what was tried, if it was tried only once.
-    pub(super) fn best_tried_once(&self) -> Option<Candidate> {
+    pub(super) fn best_unconfirmed(&self) -> Option<Candidate> {
         let candidate = self.candidate(self.best_tried()?);
         (!self.confirmed.contains(&candidate)).then_some(candidate)
     }
@@ -170,8 +170,9 @@ fn replace_samples(profile: &mut Profile, network: &Network, samples: &[SegmentS
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+pub(crate) mod tests {
     #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+    use millstream_board::ProcessorClass;
     use millstream_cost::Nanoseconds;
     use millstream_onnx::ReadOptions;
     use millstream_predict::samples::{OperatorSample, SampleConditions};
@@ -189,21 +190,30 @@ pub(super) mod tests {
         (board, plans)
     }
 
-    /// A profile by which every operator takes a microsecond on one core, and on two as well.
-    pub(in crate::learning) fn profile(network: &Network, board: &Board) -> Profile {
-        let mut profile = Profile::new(board, crate::provenance());
+    /// What a profile says of a network whose operators all take so many seconds on each processor.
+    pub(crate) fn profiled(
+        network: &Network,
+        board: &Board,
+        seconds: impl Fn(&ProcessorClass) -> f64,
+    ) -> NetworkProfile {
         let mut known = NetworkProfile::new(network.digest(), network.graph(), network.chain());
         for processor in board.processor_classes() {
             let sample = |place: usize| OperatorSample {
                 processor: processor.clone(),
                 operators: vec![place],
                 concurrent: 1,
-                time: Statistics { median_seconds: 1e-6, mad_seconds: 0.0, repetitions: 9 },
+                time: Statistics { median_seconds: seconds(&processor), mad_seconds: 0.0, repetitions: 9 },
                 conditions: SampleConditions::default(),
             };
             known.operator_samples.extend((0..network.graph().operators().len()).map(sample));
         }
-        profile.networks.push(known);
+        known
+    }
+
+    /// A profile by which every operator takes a microsecond on any number of cores.
+    pub(in crate::learning) fn profile(network: &Network, board: &Board) -> Profile {
+        let mut profile = Profile::new(board, crate::provenance());
+        profile.networks.push(profiled(network, board, |_| 1e-6));
         profile
     }
 

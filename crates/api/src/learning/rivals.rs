@@ -5,7 +5,7 @@ use millstream_cost::Nanoseconds;
 use millstream_pipeline::{Objective, Plan, PlannedReplica, Problem, choose, pareto_front, whole_network_plans};
 
 use crate::learning::plan_model::PlanModel;
-use crate::plans::timed_engines::with_timed_engines;
+use crate::plans::timed::with_what_has_times;
 
 /// A simple plan is worth a trial if it would be chosen in case it took its predicted times divided by this.
 const WORTH_A_TRIAL: f64 = 1.1;
@@ -43,7 +43,7 @@ impl PlanModel<'_> {
     fn whole_plans(&self) -> Vec<Vec<Plan>> {
         let mut plans = vec![whole_network_plans(&self.plans.problem)];
         let (network, table) = (self.network, &self.plans.table);
-        let board = with_timed_engines(self.board, table);
+        let board = with_what_has_times(self.board, table);
         let engines: Vec<EngineName> = board.engines_in_use().collect();
         for &engine in engines.iter().filter(|_| engines.len() > 1) {
             let chosen = |cluster: &Cluster| {
@@ -58,8 +58,8 @@ impl PlanModel<'_> {
         plans
     }
 
-    /// Whether a trial showed all that one of a plan of one stage would: it had these replicas beside others. Those may
-    /// have held each other up, so that it does not show how soon one alone has a frame done.
+    /// Whether a trial has run all replicas of this plan of one stage already, beside others. For latency that does not
+    /// count: they may have held each other up.
     fn is_part_of_tried(&self, whole: &Plan) -> bool {
         let [stage] = whole.stages.as_slice() else { return false };
         if self.objective != Objective::Throughput {

@@ -62,8 +62,7 @@ impl Machine {
     /// [`Error::Io`], [`Error::File`] or [`Error::NotBuiltIn`].
     pub fn read(path: &Path) -> Result<Self, Error> {
         let board = Board::from_json(&built_in::board(path)?).in_file(path)?;
-        let file = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-        Ok(Self::of_board(board.of_file_in(file.parent().unwrap_or(path))))
+        Ok(Self::of_board(of_file(path, board)))
     }
 
     /// This machine with a folder of its own for what is kept for later: profiles and optimised sessions. Otherwise
@@ -199,4 +198,10 @@ impl Machine {
 /// libraries.
 pub fn engines(machine: &Machine) -> Vec<EngineReport> {
     reports(machine.board())
+}
+
+/// The board of a file: paths in it count from the file's folder.
+pub(crate) fn of_file(path: &Path, board: Board) -> Board {
+    let file = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    board.of_file_in(file.parent().unwrap_or(path))
 }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use millstream_backend::Observed;
 use millstream_board::Board;
 use millstream_predict::samples::TransferSample;
 use millstream_predict::{LeftOutEngine, NetworkProfile, Profile, UnsupportedOperators};
@@ -89,10 +90,7 @@ pub(crate) fn add_network(
 ) -> Result<bool, Error> {
     backends.measure_granularity(profile, control)?;
     let backend = &*backends.all;
-    let is_of_accelerator = |pair: &TransferSample| board.accelerator(&pair.from).is_some();
-    if !profile.transfers.iter().any(is_of_accelerator) {
-        profile.transfers.extend(measure_accelerator_transfers(backend, board)?);
-    }
+    add_accelerator_transfers(profile, backend, board)?;
 
     let frame = network.first_frame(backend, board)?;
     let workload = Workload { graph: network.graph(), chain: network.chain(), backend, frame };
@@ -104,6 +102,19 @@ pub(crate) fn add_network(
     let board = &board.clone().with_engines_of(&LeftOutEngine::others(&known.left_out, board));
     let measuring = Measuring { board, ..measuring };
     Ok(measuring.parts(known)? && measuring.segments(known)?)
+}
+
+/// Measures what moving values to accelerators and back takes, unless the profile knows.
+pub(crate) fn add_accelerator_transfers(
+    profile: &mut Profile,
+    backend: &dyn Observed,
+    board: &Board,
+) -> Result<(), Error> {
+    let is_of_accelerator = |pair: &TransferSample| board.accelerator(&pair.from).is_some();
+    if !profile.transfers.iter().any(is_of_accelerator) {
+        profile.transfers.extend(measure_accelerator_transfers(backend, board)?);
+    }
+    Ok(())
 }
 
 /// What the profile says of the network, or a new entry. What it says of the same model in other blocks is of no use.
@@ -133,7 +144,7 @@ pub(crate) fn report_left_out(known: &NetworkProfile, control: &Control) {
         !known.left_out.iter().any(is_it)
     };
     for missing in known.unsupported.iter().filter(is_used) {
-        control.emit(&Event::Refused(&known.unsupported_text(missing)));
+        control.emit(&Event::Unsupported(&known.unsupported_text(missing)));
     }
 }
 
@@ -196,5 +207,40 @@ impl Measuring<'_> {
         })?;
         known.samples.extend(samples);
         Ok(!is_stopped)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+    use millstream_board::EngineName;
+    use millstream_onnx::ReadOptions;
+    use millstream_test_support::board;
+
+    use super::*;
+    use crate::learning::plan_model::tests::profiled;
+
+    /// Earlier profiles left out an engine that refused any operator, without saying which.
+    #[test]
+    fn a_profile_that_does_not_say_what_an_engine_refused_is_made_anew() {
+        let network = Network::open("zoo:tiny-darknet", ReadOptions::default()).unwrap();
+        let board = board("B1@onnxruntime,openvino");
+        let folder = tempfile::tempdir().unwrap();
+        let machine = Machine::of_board(board.clone()).with_cache_folder(folder.path());
+        let kept = |gain: Option<f64>, refused: &[usize]| {
+            let mut known = profiled(&network, &board, |_| 1e-3);
+            let (cluster, engine) = ("B".to_owned(), EngineName::OpenVino);
+            let operators = refused.to_vec();
+            if !refused.is_empty() {
+                known.unsupported.push(UnsupportedOperators { cluster: cluster.clone(), engine, operators });
+            }
+            known.left_out.push(LeftOutEngine { cluster, engine, gain });
+            let mut profile = Profile::new(&board, provenance());
+            profile.networks.push(known);
+            machine.cache.store(&profile, &network, &board);
+            cached(&machine, &network, false, &Control::new()).is_some()
+        };
+        assert!(kept(Some(0.01), &[]) && kept(None, &[0, 1]));
+        assert!(!kept(None, &[]));
     }
 }

@@ -10,16 +10,20 @@ use millstream_onnx::Model;
 use millstream_partition::Chain;
 use millstream_predict::{NetworkProfile, Profile};
 use millstream_profile::{
-    OperatorSettings, Workload, measure_operators, measure_power, measure_transfers, unsupported_operators,
+    OperatorSettings, Workload, measure_accelerators, measure_operators, measure_power, measure_transfers,
+    unsupported_operators,
 };
 use millstream_zoo::Sweep;
 
-use crate::backends;
+use crate::backends::Backends;
 use crate::control::Control;
 use crate::error::Error;
+use crate::measuring::profiling::add_accelerator_transfers;
 
 /// Time for one network of the sweep on all processors; preparing it comes on top.
 const NETWORK_BUDGET: Duration = Duration::from_secs(4);
+/// The same on each accelerator.
+const ACCELERATORS_BUDGET: Duration = Duration::from_secs(1);
 
 /// Measures hand-overs between clusters, their power where there are sensors, and networks of the sweep until the
 /// budget is spent, at least one network in any case. What the profile has already is not measured again. Returns
@@ -54,7 +58,7 @@ pub(crate) fn add_sweep(
             continue;
         }
         let tick = &mut || countdown.set(seconds(begin.elapsed()).min(total), total);
-        let Some(network) = sweep_one(&model, board, control, tick)? else { return Ok(false) };
+        let Some(network) = sweep_one(profile, &model, board, control, tick)? else { return Ok(false) };
         profile.networks.push(network);
         measured += 1;
         longest = longest.max(start.elapsed());
@@ -65,6 +69,7 @@ pub(crate) fn add_sweep(
 
 /// Measures a network of the sweep; `None` if somebody asked to stop.
 fn sweep_one(
+    profile: &mut Profile,
     model: &Arc<Model>,
     board: &Board,
     control: &Control,
@@ -72,14 +77,20 @@ fn sweep_one(
 ) -> Result<Option<NetworkProfile>, Error> {
     let graph = model.graph();
     let chain = Chain::of(graph);
-    let backend = backends::on_cores(board, model)?;
+    let backends = Backends::open(board, model, Some(profile))?;
+    let backend = &*backends.all;
+    add_accelerator_transfers(profile, backend, board)?;
     let frame = FrameMaker::new(model).frame(0)?;
-    let workload = Workload { graph, chain: &chain, backend: &*backend, frame: &frame };
+    let workload = Workload { graph, chain: &chain, backend, frame: &frame };
     let settings = OperatorSettings { budget: NETWORK_BUDGET, ..OperatorSettings::default() };
-    let samples = measure_operators(&workload, board, &settings, &mut |_| {
+    let mut samples = measure_operators(&workload, board, &settings, &mut |_| {
         tick();
         !control.is_cancelled()
     })?;
+    if !control.is_cancelled() {
+        let go_on = &mut || !control.is_cancelled();
+        samples.extend(measure_accelerators(&workload, board, ACCELERATORS_BUDGET, go_on)?);
+    }
     if control.is_cancelled() {
         return Ok(None);
     }

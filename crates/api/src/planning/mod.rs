@@ -99,7 +99,7 @@ pub fn plan_with_clocks(
 ) -> Result<Planned, Error> {
     let board = machine.board();
     let aim = &Aim { wants_energy: true, ..*aim };
-    let table = costs.table(network, machine)?;
+    let table = costs.table(network, machine)?.with_one_driver_of_each_device(board, &[]);
     let (clocks, front) = choose_clocks(network, board, &table, aim)?;
     let plans = Plans::search(network, board, &table.at_clocks(board, &clocks), *aim, control)?;
     chosen(machine, network, plans, aim, clocks, Some(front))

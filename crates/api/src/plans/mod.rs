@@ -3,10 +3,10 @@
 pub(crate) mod aim;
 pub(crate) mod clocks;
 pub(crate) mod lessons;
-mod other_drivers;
+pub(crate) mod other_drivers;
 pub(crate) mod search;
 pub(crate) mod shared_memory;
-pub(crate) mod timed_engines;
+pub(crate) mod timed;
 
 use millstream_board::{Board, ProcessorClass};
 use millstream_cost::{CostTable, Nanoseconds, PowerOrigin};

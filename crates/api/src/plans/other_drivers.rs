@@ -1,25 +1,31 @@
-//! Accelerators that run nothing because they are the same device as another one.
+//! Accelerators that run nothing because another one drives the same device.
 
 use millstream_board::{Accelerator, Board, ProcessorClass};
 use millstream_cost::CostTable;
 
-/// Says which accelerators are not used because another one drives their device quicker
-/// ([`CostTable::keep_one_driver_of_each_device`]).
-pub(crate) fn other_drivers(board: &Board, table: &CostTable) -> Vec<String> {
+/// Accelerators that run nothing by costs of which each device has one driver
+/// ([`CostTable::with_one_driver_of_each_device`]), each with the one that drives its device.
+pub(crate) fn other_drivers<'a>(board: &'a Board, table: &CostTable) -> Vec<(&'a Accelerator, &'a Accelerator)> {
     let runs = |accelerator: &Accelerator| {
         let class = table.find(&ProcessorClass::new(accelerator.label.clone(), 1));
         class.is_some_and(|class| table.runs_something(class))
     };
     let is_same = |one: &Accelerator, other: &Accelerator| board.device_of(&one.label) == board.device_of(&other.label);
     let all = board.accelerators().iter();
-    let idle = all.filter(|accelerator| !runs(accelerator)).filter_map(|idle| {
+    let idle = all.filter(|accelerator| !runs(accelerator));
+    let with_used = idle.filter_map(|idle| {
         let used = board.accelerators().iter().find(|other| runs(other) && is_same(idle, other))?;
-        Some(format!(
-            "{} is not used: it is the same device as {}, with which the network's operators take no longer",
-            idle.label, used.label
-        ))
+        Some((idle, used))
     });
-    idle.collect()
+    with_used.collect()
+}
+
+/// Says that one accelerator is not used because of another.
+pub(crate) fn other_driver_text(idle: &Accelerator, used: &Accelerator) -> String {
+    format!(
+        "{} is not used: it is the same device as {}, with which the network's operators take no longer",
+        idle.label, used.label
+    )
 }
 
 #[cfg(test)]
@@ -49,7 +55,7 @@ mod tests {
             let said = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
             let heard = said.clone();
             let control = Control::new().observed_by(move |event| {
-                if let Event::NotUsed(text) = event {
+                if let Event::OtherDriver(text) = event {
                     heard.lock().unwrap().push((*text).to_owned());
                 }
             });

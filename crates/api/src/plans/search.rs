@@ -1,7 +1,7 @@
 //! From costs to plans: the search.
 
 use millstream_board::Board;
-use millstream_cost::{CostTable, Nanoseconds, keep_one_driver_of_each_device};
+use millstream_cost::{CostTable, Nanoseconds};
 use millstream_pipeline::{
     Constraints, PeriodBound, PipelineError, Plan, PlansWithinMemory, Problem, ProblemInputs, TeamSpace,
     ThroughputBound, best_period, energy_front_within_memory, pareto_front_within_memory,
@@ -13,9 +13,9 @@ use crate::error::Error;
 use crate::network::Network;
 use crate::plans::aim::Aim;
 use crate::plans::lessons::{Lessons, TeamLessons};
-use crate::plans::other_drivers::other_drivers;
+use crate::plans::other_drivers::{other_driver_text, other_drivers};
 use crate::plans::shared_memory::{SharedMemory, simulated};
-use crate::plans::timed_engines::with_timed_engines;
+use crate::plans::timed::with_what_has_times;
 use crate::plans::{Plans, ProvenSearch};
 
 /// How much more energy than necessary a plan may cost, as a part of that.
@@ -41,10 +41,9 @@ impl Plans {
         aim: Aim,
         control: &Control,
     ) -> Result<Self, Error> {
-        let mut table = table.clone();
-        keep_one_driver_of_each_device(std::slice::from_mut(&mut table), board, &[]);
-        for text in other_drivers(board, &table) {
-            control.emit(&Event::NotUsed(&text));
+        let table = table.clone().with_one_driver_of_each_device(board, &[]);
+        for (idle, used) in other_drivers(board, &table) {
+            control.emit(&Event::OtherDriver(&other_driver_text(idle, used)));
         }
         let inputs = SearchInputs { network, board, table: &table };
         let plans = Self::search_again(inputs, aim, Lessons::default(), control);
@@ -65,7 +64,7 @@ impl Plans {
         control: &Control,
     ) -> Result<Self, Error> {
         let memory = SharedMemory::new(network, board, table);
-        let board = &with_timed_engines(board, table);
+        let board = &with_what_has_times(board, table);
         let within_memory = table.within_memory_of(board, network.graph());
         let space = TeamSpace::of(board);
         let inputs = SearchInputs { network, board, table: &within_memory };

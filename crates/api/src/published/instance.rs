@@ -14,7 +14,7 @@ use super::processors::processors;
 use crate::control::Control;
 use crate::error::Error;
 use crate::network::Network;
-use crate::plans::timed_engines::with_timed_engines;
+use crate::plans::timed::with_what_has_times;
 use crate::published::PublishedPlan;
 use crate::published_algorithm::PublishedAlgorithm;
 use crate::schedules::document;
@@ -50,7 +50,7 @@ impl<'a> Instance<'a> {
         effort: Effort,
         control: &'a Control,
     ) -> Result<Self, Error> {
-        let processors = processors(&with_timed_engines(board, &table), chosen)?;
+        let processors = processors(&with_what_has_times(board, &table), chosen)?;
         let searched = table.within_memory_of(board, network.graph());
         let bound = ThroughputBound::of(network.graph(), board, &table);
         let para_pipe = OnceCell::new();

@@ -1,6 +1,6 @@
 //! A schedule by a published algorithm.
 
-use millstream_cost::{CostTable, keep_one_driver_of_each_device};
+use millstream_cost::CostTable;
 use millstream_mapping::{Cpop, Heft, LayerSwitched};
 
 use super::instance::Instance;
@@ -72,13 +72,12 @@ pub(super) fn costs(
     on: PlanOn<'_>,
     control: &Control,
 ) -> Result<CostTable, Error> {
-    let mut table = match on {
+    let table = match on {
         PlanOn::Costs(costs) => costs.table(network, machine)?,
         PlanOn::ThisMachine => measured_costs(machine, network, None, control)?.0,
         PlanOn::ThisMachineAnew(budget) => measured_costs(machine, network, Some(budget), control)?.0,
     };
-    keep_one_driver_of_each_device(std::slice::from_mut(&mut table), machine.board(), &[]);
-    Ok(table)
+    Ok(table.with_one_driver_of_each_device(machine.board(), &[]))
 }
 
 pub(super) fn planned(instance: &Instance<'_>, algorithm: PublishedAlgorithm) -> Result<PublishedPlan, Error> {

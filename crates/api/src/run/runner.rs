@@ -70,7 +70,7 @@ impl<'a> Runner<'a> {
         let begin = Instant::now();
         let board = machine.board();
         let Scheduled { network, schedule, document, .. } = scheduled;
-        let (backends, costs) = open_to_run(machine, network)?;
+        let (backends, costs) = open_to_run(machine, network, &schedule.accelerators())?;
         if options.is_adaptive && costs.is_none() {
             return Err(Error::no_profile(network, board));
         }

@@ -82,7 +82,7 @@ impl<'a> Stream<'a> {
         machine.check_usable()?;
         let machine = machine.as_planned(&scheduled.document);
         let Scheduled { network, schedule, document, .. } = &*scheduled;
-        let (backends, costs) = open_to_run(&machine, network)?;
+        let (backends, costs) = open_to_run(&machine, network, &schedule.accelerators())?;
         let engine = engine::with_fallback(network, machine.board(), schedule, &backends.backend(), *options)?;
         backends.stop_keeping();
         for advice in clocks::unset_clocks(&document.clocks, machine.board()) {

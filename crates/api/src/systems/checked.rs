@@ -23,7 +23,7 @@ impl CheckedFrames {
     /// Whatever keeps the network from running there.
     pub fn new(network: &Network, machine: &Machine) -> Result<Self, Error> {
         machine.check_usable()?;
-        let (backends, _) = open_to_run(machine, network)?;
+        let (backends, _) = open_to_run(machine, network, &[])?;
         let board = machine.board();
         let reference = Reference::new(network, backends.backend(), board, board.engines_in_use(), None)?;
         let graph = network.graph();

@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use millstream_board::{Board, BoardSource, HostDocument, ProcessorClass, System, SystemDocument};
-use millstream_cost::{CostTable, DerivedClass, HostCrossing, keep_one_driver_of_each_device};
+use millstream_cost::{CostTable, DerivedClass, HostCrossing};
 
 use crate::error::{Error, InFile};
-use crate::machine::{Machine, built_in};
+use crate::machine::{Machine, built_in, of_file};
 use crate::measuring::CostSource;
 use crate::network::Network;
 
@@ -53,7 +53,7 @@ impl Hosts {
         let read = |name: &str| Machine::read(&named(folder, name)).map(|machine| machine.board().clone());
         let whole_board = |source: &BoardSource| match source {
             BoardSource::Named(name) => read(name),
-            BoardSource::Inline(board) => Ok(Board::try_from((**board).clone())?),
+            BoardSource::Inline(board) => Ok(of_file(path, Board::try_from((**board).clone())?)),
         };
         let described = |host: &HostDocument| -> Result<DescribedHost, Error> {
             let (board, costs) = (whole_board(&host.board)?, cost_models(host, folder)?);
@@ -97,8 +97,7 @@ impl Hosts {
                 Some(DerivedClass { class, like, slowdown: 1.0 })
             };
             let classes: Vec<_> = host.board.processor_classes().filter_map(class).collect();
-            let mut table = whole.derived(&classes);
-            keep_one_driver_of_each_device(std::slice::from_mut(&mut table), &host.board, &[]);
+            let table = whole.derived(&classes).with_one_driver_of_each_device(&host.board, &[]);
             tables.push((host.id.as_str(), table));
         }
         let tables: Vec<(&str, &CostTable)> = tables.iter().map(|(host, table)| (*host, table)).collect();

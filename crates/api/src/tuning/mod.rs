@@ -10,7 +10,7 @@ pub(crate) use places::parse as parse_places;
 
 use std::time::Duration;
 
-use millstream_cost::{CostTable, keep_one_driver_of_each_device};
+use millstream_cost::CostTable;
 use millstream_pipeline::{Objective, PeriodBound, Problem, ThroughputBound, best_period};
 use millstream_runtime::{EngineOptions, Goal, TuningPolicy};
 use millstream_schedule::{Prediction, Schedule, ScheduleDocument};
@@ -141,7 +141,7 @@ pub fn tune(
 ) -> Result<Tuned, Error> {
     let board = machine.board();
     let graph = network.graph();
-    let (mut table, backends) = match on {
+    let (table, backends) = match on {
         TuneOn::Simulation { costs, .. } => (costs.table(network, machine)?, None),
         TuneOn::ThisMachine => {
             let (table, backends) = measured_costs(machine, network, None, control)?;
@@ -149,7 +149,8 @@ pub fn tune(
         }
     };
 
-    keep_one_driver_of_each_device(std::slice::from_mut(&mut table), board, &[]);
+    let used = start.as_ref().map(Schedule::accelerators).unwrap_or_default();
+    let table = table.with_one_driver_of_each_device(board, &used);
     let problem = Problem::new(graph, network.chain(), board, &table)?;
     let PeriodBound(bound) = PeriodBound::of(&problem.clone().without_memory_limit())?;
     let start = start.map_or_else(|| Ok(problem.schedule(&best_period(&problem)?)), Ok::<_, Error>)?;

@@ -13,12 +13,13 @@ use millstream_cost::{CostTable, keep_one_driver_of_each_device};
 use millstream_pipeline::PipelineError;
 use millstream_schedule::ScheduleSetDocument;
 
-use crate::control::Control;
+use crate::control::{Control, Event};
 use crate::error::Error;
 use crate::machine::Machine;
 use crate::measuring::opening::measured_costs;
 use crate::network::Network;
 use crate::planning::PlanOn;
+use crate::plans::other_drivers::{other_driver_text, other_drivers};
 use network_share::check;
 use search::better;
 use shared_board::{SharedBoard, Teams};
@@ -59,6 +60,9 @@ pub fn plan_shared(
     };
     let mut tables: Vec<CostTable> = networks.iter().map(costs).collect::<Result<_, Error>>()?;
     keep_one_driver_of_each_device(&mut tables, board, &[]);
+    for (idle, used) in tables.first().map(|table| other_drivers(board, table)).unwrap_or_default() {
+        control.emit(&Event::OtherDriver(&other_driver_text(idle, used)));
+    }
     let shared_board = SharedBoard::new(board, networks, &tables, shares);
 
     let found = shared_board.share_within_memory(Teams::Without);
@@ -74,4 +78,51 @@ pub fn plan_shared(
     };
     let found = if is_held_up { better(found, shared_board.share_within_memory(Teams::With)) } else { found };
     shared_board.shared(found?)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+    use millstream_onnx::ReadOptions;
+    use millstream_predict::Profile;
+    use millstream_test_support::board;
+
+    use super::*;
+    use crate::files;
+    use crate::learning::plan_model::tests::profiled;
+    use crate::measuring::CostSource;
+
+    /// One network is quicker with one driver of a device, and the other with the other one: both have the same.
+    #[test]
+    fn networks_that_share_a_board_use_one_driver_of_a_device() {
+        let mut accelerators = board("B2+G+V=gpu").accelerators().to_vec();
+        accelerators[1].same_device_as = Some("G".to_owned());
+        let board = board("B2+G+V=gpu").with_accelerators(accelerators).unwrap();
+        let networks =
+            ["tiny-darknet", "squeezenet"].map(|name| Network::open(&format!("zoo:{name}"), ReadOptions::default()));
+        let networks = networks.map(Result::unwrap);
+
+        let mut profile = Profile::new(&board, crate::provenance());
+        for (network, quicker) in networks.iter().zip(["G", "V"]) {
+            profile.networks.push(profiled(network, &board, |class| match class.cluster.as_str() {
+                "B" => 1e-3,
+                label if label == quicker => 1e-5,
+                _ => 2e-5,
+            }));
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("profile.json");
+        files::write(&path, &files::to_json(&profile).unwrap()).unwrap();
+
+        let (machine, on) = (Machine::of_board(board.clone()), PlanOn::Costs(CostSource::Profile(&path)));
+        let shares = vec![NetworkShare::default(); 2];
+        let shared = plan_shared(&machine, &networks, &shares, on, &Control::new()).unwrap();
+        let mut used = Vec::new();
+        for (network, of_network) in networks.iter().zip(&shared.document.networks) {
+            let schedule = of_network.schedule.resolve(network.graph(), network.digest(), &board).unwrap();
+            used.extend(schedule.accelerators().into_iter().map(str::to_owned));
+        }
+        used.dedup();
+        assert_eq!(used.len(), 1, "{used:?}");
+    }
 }

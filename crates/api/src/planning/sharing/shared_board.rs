@@ -9,7 +9,7 @@ use millstream_schedule::{Schedule, ScheduleError, check_memory_together};
 use super::network_share::NetworkShare;
 use crate::error::Error;
 use crate::network::Network;
-use crate::plans::timed_engines::with_timed_engines;
+use crate::plans::timed::with_what_has_times;
 
 /// A board with the networks that share it.
 pub(super) struct SharedBoard<'a> {
@@ -79,7 +79,7 @@ impl<'a> SharedBoard<'a> {
 impl SharedNetwork<'_> {
     fn problem(&self, board: &Board, teams: Teams) -> Result<Problem, Error> {
         let (graph, chain) = (self.network.graph(), self.network.chain());
-        let board = &with_timed_engines(board, self.table);
+        let board = &with_what_has_times(board, self.table);
         let searched = self.table.within_memory_of(board, graph);
         let teams = match teams {
             Teams::With => TeamSpace::of(board).teams(board),
