@@ -269,8 +269,8 @@ impl Observed for OpenVinoBackend {
 
     /// OpenVINO moves what a device needs while it computes, and does not tell how long that takes: half of what a model
     /// takes that does little else.
-    fn transfer_times(&self, _: &Processor, bytes: u64) -> Result<Option<TransferTimes>, BackendError> {
-        let one_way = self.one_way(bytes);
+    fn transfer_times(&self, processor: &Processor, bytes: u64) -> Result<Option<TransferTimes>, BackendError> {
+        let one_way = if self.owns(processor) { self.one_way(bytes) } else { None };
         Ok(one_way.map(|one_way| TransferTimes { upload: one_way, download: one_way }))
     }
 }

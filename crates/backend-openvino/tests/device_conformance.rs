@@ -7,7 +7,7 @@ use std::sync::Arc;
 use millstream_backend::{Backend, BackendError, Observed};
 use millstream_backend_openvino::{OpenVino, OpenVinoBackend};
 use millstream_backend_ort::{Environment, OrtBackend};
-use millstream_backend_test::Subject;
+use millstream_backend_test::{Point, Subject};
 use millstream_board::Processor;
 use millstream_onnx::Model;
 
@@ -27,4 +27,13 @@ fn subject() -> Subject {
         .networks(["squeezenet", "bevformer-like"])
 }
 
-millstream_backend_test::conformance!(subject());
+/// All points but one: nobody can unplug the cores. What is said of a device that is gone is tested beside its watch.
+#[test]
+fn all_points_but_the_loss_of_the_device() {
+    if std::env::var_os("OPENVINO_INSTALL_DIR").is_none_or(|folder| !std::path::Path::new(&folder).exists()) {
+        return millstream_test_support::not_tested("OPENVINO", "there is no OpenVINO here");
+    }
+    for point in Point::ALL.into_iter().filter(|point| *point != Point::LostDevice) {
+        point.check(&subject()).unwrap_or_else(|error| panic!("{point:?}: {error}"));
+    }
+}

@@ -11,8 +11,8 @@ use millstream_partition::Chain;
 use millstream_predict::published::{GemmModel, MulticoreModel, MulticoreSample};
 use millstream_predict::samples::{OperatorRecord, OperatorSample, SampleConditions};
 use millstream_predict::{
-    CostModels, NetworkProfile, PredictError, Predictor, ProcessorModel, Profile, Statistics, TimedOperators, compare,
-    evaluate, predict_unseen,
+    CostModels, NetworkProfile, PredictError, Predictor, ProcessorModel, Profile, Statistics, TimedOperators,
+    UnsupportedOperators, compare, evaluate, predict_unseen,
 };
 use proptest::prelude::*;
 
@@ -269,6 +269,20 @@ fn networks_of_the_zoo_are_predicted_from_the_sweep_alone() {
         assert!(row.convolutions.unwrap().mape < row.convolutions_by_gemm.unwrap().mape, "{row:?}");
     }
     assert!(evaluate(&models, learned, learned).unwrap_err().to_string().contains("not fitted to"));
+
+    // Of networks that an engine refuses half of, the other half is compared.
+    for network in &mut test.networks {
+        let count = network.operators().count();
+        let operators: Vec<usize> = (count / 2..count).collect();
+        network.operator_samples.retain(|sample| sample.operators.iter().all(|operator| !operators.contains(operator)));
+        let engine = class(1).engine;
+        network.unsupported.push(UnsupportedOperators { cluster: "B".to_owned(), engine, operators });
+    }
+    let halves = evaluate(&models, learned, &test).unwrap();
+    for (half, row) in halves.iter().zip(&rows) {
+        assert!((half.predicted_seconds / half.measured_seconds - 1.0).abs() < 0.03, "{half:?}");
+        assert!(half.measured_seconds < 0.9 * row.measured_seconds, "{half:?} {row:?}");
+    }
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The search's model of a network's plans on this computer, which every trial corrects.
 
 use millstream_board::Board;
-use millstream_pipeline::{Objective, Plan, score};
+use millstream_pipeline::{Objective, Plan, choose, score};
 use millstream_predict::samples::SegmentSample;
 use millstream_predict::{Profile, fit};
 use millstream_schedule::Schedule;
@@ -14,6 +14,9 @@ use crate::measuring::disturbance::contradiction;
 use crate::network::Network;
 use crate::plans::Plans;
 use crate::plans::search::SearchInputs;
+
+/// A plan may have been this much slower in one trial than it is in the next.
+const TRIAL_NOISE: f64 = 1.03;
 
 /// A plan as something to try: the same as another if its stages and processors are, whatever their times.
 #[derive(Debug, Clone)]
@@ -66,10 +69,19 @@ impl PlanModel<'_> {
         self.plans.best_of(&self.plans.lessons.tried, self.objective)
     }
 
-    /// What would be chosen of what was tried, if it was tried only once.
-    pub(super) fn best_unconfirmed(&self) -> Option<Candidate> {
-        let candidate = self.candidate(self.best_tried()?);
-        (!self.confirmed.contains(&candidate)).then_some(candidate)
+    /// A plan that was tried only once, of those that would be chosen of what was tried, or may be by noise of the trials
+    /// alone.
+    pub(super) fn unconfirmed(&self) -> Option<Candidate> {
+        let best = self.best_tried()?;
+        let others = self.plans.lessons.tried.iter().filter(|plan| self.is_within_noise(plan, best));
+        let candidates = std::iter::once(best).chain(others).map(|plan| self.candidate(plan));
+        candidates.into_iter().find(|candidate| !self.confirmed.contains(candidate))
+    }
+
+    /// Whether a plan would be chosen over the best one if it took a little less.
+    fn is_within_noise(&self, plan: &Plan, best: &Plan) -> bool {
+        let allowed = !self.plans.allowed(std::slice::from_ref(plan)).is_empty();
+        allowed && choose(&[best, &plan.clone().divided_by(TRIAL_NOISE)], self.objective) == Some(1)
     }
 
     /// Takes in what a second trial showed.

@@ -1,7 +1,6 @@
 //! Simple plans that are tried though the search promises more of others, in case the promise is wrong.
 
 use millstream_board::{Cluster, EngineName};
-use millstream_cost::Nanoseconds;
 use millstream_pipeline::{Objective, Plan, PlannedReplica, Problem, choose, pareto_front, whole_network_plans};
 
 use crate::learning::plan_model::PlanModel;
@@ -75,8 +74,7 @@ impl PlanModel<'_> {
 
     /// Whether a plan was not tried, and would be chosen over one that was if it took a little less than predicted.
     fn is_worth_a_trial(&self, rival: &Plan, known: &Plan) -> bool {
-        let less = |time: Nanoseconds| Nanoseconds::from_seconds(time.seconds() / WORTH_A_TRIAL);
-        let hoped = Plan { period: less(rival.period), latency: less(rival.latency), ..rival.clone() };
+        let hoped = rival.clone().divided_by(WORTH_A_TRIAL);
         choose(&[known, &hoped], self.objective) == Some(1) && !self.is_tried(rival)
     }
 }
@@ -84,6 +82,7 @@ impl PlanModel<'_> {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+    use millstream_cost::Nanoseconds;
     use millstream_onnx::ReadOptions;
     use millstream_predict::Profile;
     use millstream_test_support::{board, table};

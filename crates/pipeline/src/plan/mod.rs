@@ -115,6 +115,13 @@ impl Plan {
         self.stages.len() == other.stages.len() && self.stages.iter().zip(&other.stages).all(is_same_stage)
     }
 
+    /// The same plan if it took its times divided by this, for what-if questions; its stages keep theirs.
+    #[must_use]
+    pub fn divided_by(self, factor: f64) -> Self {
+        let less = |time: Nanoseconds| Nanoseconds::from_seconds(time.seconds() / factor);
+        Self { period: less(self.period), latency: less(self.latency), ..self }
+    }
+
     /// This plan with times as they were measured: per stage one per replica, and the period of the whole. Its energy
     /// stays as it was; [`Problem::energy`](crate::Problem::energy) gives that of the new times.
     #[must_use]
