@@ -22,6 +22,9 @@ pub(crate) struct Solved {
 }
 
 impl Solved {
+    /// What a solver returns that lost its way.
+    const NOTHING: Self = Self { values: None, bound: f64::NEG_INFINITY, model: None };
+
     /// The bound as a true one in whole nanoseconds, `unit` of which are one in the program: every makespan is a whole
     /// number.
     pub(crate) fn nanoseconds(&self, unit: f64) -> Nanoseconds {
@@ -54,6 +57,13 @@ impl Until<'_> {
                 model.set_option("mip_max_nodes", number(budget.left() / NODE_STEPS));
             }
             Self::Over(time) => model.set_option("time_limit", time.as_secs_f64().max(0.01)),
+        }
+    }
+
+    /// Asks no more of the solver: who asks until the work is done would ask for ever.
+    fn give_up(self) {
+        if let Self::Spent(budget) = self {
+            budget.spend(budget.left());
         }
     }
 
@@ -102,7 +112,11 @@ pub(crate) fn minimise_again(
     model.set_option("mip_rel_gap", gap);
     model.set_option("threads", 1);
     model.set_option("random_seed", 1);
-    let solved = model.try_solve().map_err(|status| failed(format!("solving ended with {status:?}")))?;
+    // What it gives up on for reasons of its own proves nothing either. This was seen once, with a quantised transformer.
+    let Ok(solved) = model.try_solve() else {
+        until.give_up();
+        return Ok(Solved::NOTHING);
+    };
     until.spend(&solved, has_integers);
     let status = solved.status();
     let is_finished = status == HighsModelStatus::Optimal;
@@ -113,7 +127,7 @@ pub(crate) fn minimise_again(
             | HighsModelStatus::ReachedSolutionLimit
     );
     if is_lost(status) {
-        return Ok(Solved { values: None, bound: f64::NEG_INFINITY, model: None });
+        return Ok(Solved::NOTHING);
     }
     if !is_finished && !is_stopped {
         return Err(failed(format!("solving ended with {status:?}")));
