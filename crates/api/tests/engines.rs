@@ -254,6 +254,21 @@ fn an_engine_runs_what_it_does_not_refuse() {
     let expected = results(&plain, &expected);
     agree(&results(&both, &planned), &expected);
 
+    // It is no rival, and says so.
+    let heard = Arc::clone(&said);
+    let control = Control::new().observed_by(move |event| {
+        if let Event::Warning(text) = event {
+            heard.lock().unwrap().push((*text).to_owned());
+        }
+    });
+    let turns = millstream_api::TurnOptions::new(1).with_turn(Duration::from_millis(100));
+    let budget = Duration::from_millis(400);
+    let contest = millstream_api::compare(&both, &network, &turns, budget, &control).unwrap();
+    let rivals = contest.contenders.iter().filter(|contender| contender.rival.is_some());
+    assert!(rivals.clone().count() > 0 && rivals.clone().all(|rival| !rival.name.contains("OpenVINO")));
+    let no_rival = said.lock().unwrap().iter().filter(|text| text.starts_with("OpenVINO is no rival: ")).count();
+    assert_eq!(no_rival, 1, "{said:?}");
+
     // What it refuses is run by the other engine between.
     let Some(cluster) = both.board().clusters().iter().find(|cluster| cluster.cores.len() > 1) else {
         return not_tested("CORES", "no cluster has several cores");

@@ -131,6 +131,10 @@ fn check_uses(providers: &[Provider], clusters: &[Cluster], accelerators: &[Acce
             let detail = "is for accelerators with the engine openvino; a provider's options choose its device";
             return invalid(format!("accelerators[{index}].device"), detail);
         }
+        if accelerator.device.as_deref().is_some_and(|device| device.split('.').next() == Some("CPU")) {
+            let detail = "is the cores, which are no accelerator: name openvino in `engines` of a cluster";
+            return invalid(format!("accelerators[{index}].device"), detail);
+        }
         let Some(engine) = accelerator.engine.filter(|_| !accelerator.is_of_openvino()) else { continue };
         if providers.iter().all(|provider| provider.engine != engine) {
             let detail = if is_on_every_board(engine) {

@@ -139,6 +139,10 @@ fn impossible_providers_name_the_field() {
             "accelerators[0].device: is for accelerators with the engine openvino",
         ),
         (
+            more(r#""npu", "engine": "htp""#, r#""npu", "engine": "openvino", "device": "CPU""#),
+            "accelerators[0].device: is the cores, which are no accelerator",
+        ),
+        (
             more(r#""npu", "engine": "htp""#, r#""npu", "engine": "htp", "same_device_as": "N""#),
             "accelerators[0].same_device_as: is 'N', the accelerator itself",
         ),

@@ -21,7 +21,11 @@ pub enum RuntimeError {
         stage: StageId,
     },
     /// No backend runs a stage's operators.
-    #[error("no backend runs the operator '{operator}' of stage {stage} on {processor}")]
+    #[error(
+        "no backend runs the operator '{operator}' of stage {stage} on {processor}: its engine refuses it, or is not used \
+         here; give the board or --engine another engine, or plan on measurements of this network, which know what engines \
+         refuse"
+    )]
     NoBackend {
         /// The operator.
         operator: String,

@@ -48,6 +48,10 @@ pub(crate) fn reports(board: &Board) -> Vec<EngineReport> {
         }
     }
 
+    for (label, device, reason) in openvino::missing(board) {
+        reports.push(row("openvino", Err(reason), Some(device), vec![label]));
+    }
+
     if gpu::IS_BUILT_IN {
         let is_own = |accelerator: &&Accelerator| accelerator.engine.is_none();
         for accelerator in board.accelerators().iter().filter(is_own) {

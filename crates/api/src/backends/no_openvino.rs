@@ -40,6 +40,10 @@ pub(super) fn report(_: &Board) -> Result<Vec<(String, String, Vec<String>)>, Er
     Err(MISSING)
 }
 
+pub(super) fn missing(_: &Board) -> Vec<(String, String, String)> {
+    Vec::new()
+}
+
 pub(super) fn on_device(_: &Accelerator, _: &Arc<Model>) -> Result<Arc<dyn Observed>, Error> {
     Err(MISSING)
 }

@@ -85,6 +85,20 @@ pub(super) fn report(board: &Board) -> Result<Vec<(String, String, Vec<String>)>
     Ok(devices.into_iter().map(of).collect())
 }
 
+/// The board's accelerators that it drives and does not find here, each with what their device is called, and why it is
+/// not there.
+pub(super) fn missing(board: &Board) -> Vec<(String, String, String)> {
+    let Ok(devices) = library().map_err(drop).and_then(|library| library.devices().map_err(drop)) else {
+        return Vec::new();
+    };
+    let ids: Vec<&str> = devices.iter().map(|device| device.id.as_str()).collect();
+    let reason = format!("OpenVINO finds no such device here, only {}; it needs the device's driver", ids.join(", "));
+    let is_missing =
+        |own: &&Accelerator| own.is_of_openvino() && !devices.iter().any(|device| device.is_called(id(own)));
+    let lost = board.accelerators().iter().filter(is_missing);
+    lost.map(|own| (own.label.clone(), id(own).to_owned(), reason.clone())).collect()
+}
+
 /// The labels of the accelerators that are a device.
 fn used_by(board: &Board, device: &engine::Device) -> Vec<String> {
     let is_it = |own: &&Accelerator| own.is_of_openvino() && device.is_called(id(own));

@@ -9,13 +9,16 @@ mod turns;
 
 use std::time::Duration;
 
+use millstream_backend::Backend;
 use millstream_board::{Board, CoreId, EngineName, ReducedPrecision};
 use millstream_cost::Nanoseconds;
+use millstream_graph::OperatorId;
 use millstream_pipeline::Objective;
 use millstream_schedule::Schedule;
 use serde::Serialize;
 
 use crate::backends;
+use crate::backends::first_core::first_core_with;
 use crate::control::{Control, Event};
 use crate::error::Error;
 use crate::learning::measured::Measured;
@@ -150,6 +153,10 @@ pub fn compare(
     let is_other = |engine: &EngineName| !EngineName::BUILT_IN.contains(engine) && *engine != OPENVINO_BY_ITSELF;
     let others = board.engines_in_use().filter(is_other);
     for engine in EngineName::BUILT_IN.into_iter().chain(others) {
+        if let Some(refused) = refused_by(engine, network, board, &*backend) {
+            control.emit(&Event::Warning(&refused));
+            continue;
+        }
         match rivals_with(engine, network, board) {
             Ok(built) => rivals.extend(built),
             Err(error) if board.engines_in_use().any(|used| used == engine) => return Err(error),
@@ -195,6 +202,22 @@ const OPENVINO_BY_ITSELF: EngineName = EngineName::OpenVinoWith(ReducedPrecision
 /// An engine as it computes where nobody tells it how.
 fn by_itself(engine: EngineName) -> EngineName {
     if engine == EngineName::OpenVino { OPENVINO_BY_ITSELF } else { engine }
+}
+
+/// Why an engine that the board uses is no rival: it does not run the whole network. `None` if it does, or is not used.
+fn refused_by(engine: EngineName, network: &Network, board: &Board, backend: &dyn Backend) -> Option<String> {
+    let core = first_core_with(board, engine)?;
+    let order = network.graph().order();
+    let refused: Vec<OperatorId> = order.iter().copied().filter(|&id| !backend.supports(id, &core)).collect();
+    let first = network.graph().operator(*refused.first()?);
+    Some(format!(
+        "{} is no rival: it does not run {} of {} operators, '{}' ({}) the first of them",
+        engine.title(),
+        refused.len(),
+        order.len(),
+        first.name,
+        first.op_type
+    ))
 }
 
 /// What the users of an engine would pick.

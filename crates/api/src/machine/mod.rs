@@ -202,6 +202,7 @@ pub fn engines(machine: &Machine) -> Vec<EngineReport> {
 
 /// The board of a file: paths in it count from the file's folder.
 pub(crate) fn of_file(path: &Path, board: Board) -> Board {
-    let file = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    // The same file is the same board, however its path is written.
+    let file = path.canonicalize().or_else(|_| std::path::absolute(path)).unwrap_or_else(|_| path.to_owned());
     board.of_file_in(file.parent().unwrap_or(path))
 }
