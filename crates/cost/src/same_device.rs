@@ -21,8 +21,9 @@ struct DriverTime {
 }
 
 /// Of accelerators that are one device ([`Board::device_of`]), keeps one for all these networks: one of `used`, which a
-/// schedule has already, or else the one with which their operators take least ([`DriverTime`], of several the board's
-/// first). The others run nothing. What transfers take is left aside. All tables are of the board.
+/// schedule has already, or else the one with which their operators take least, each on the quicker of it and any number
+/// of cores; of several, the board's first. The others run nothing. What transfers take is left aside. All tables are of
+/// the board.
 pub fn keep_one_driver_of_each_device(tables: &mut [CostTable], board: &Board, used: &[&str]) {
     let mut of_device: BTreeMap<&str, Vec<ProcessorClass>> = BTreeMap::new();
     for accelerator in board.accelerators() {
@@ -57,11 +58,11 @@ impl DriverTime {
         for operator in table.operator_ids() {
             let own = device.and_then(|device| table.time(device, operator));
             match cores.iter().filter_map(|&core| table.time(core, operator)).chain(own).min() {
-                Some(time) => self.with_cores = self.with_cores + time,
+                Some(time) => self.with_cores += time,
                 None => self.impossible += 1,
             }
             match own {
-                Some(time) => self.alone = self.alone + time,
+                Some(time) => self.alone += time,
                 None => self.refused += 1,
             }
         }

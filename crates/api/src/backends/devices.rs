@@ -54,7 +54,7 @@ fn with_devices_of(
         }
         let same = accelerators.iter().find(|known| is_likely_the_same(known, &provider, kind));
         let same_device_as = same.map(|known| known.label.clone());
-        let label = free_label(accelerators.iter(), if kind == AcceleratorKind::Gpu { "G" } else { "N" });
+        let label = free_label(&accelerators, if kind == AcceleratorKind::Gpu { "G" } else { "N" });
         let name = Some(provider.provider.to_string());
         let engine = Some(provider.engine);
         accelerators.push(Accelerator { name, engine, same_device_as, ..Accelerator::new(label, kind) });

@@ -3,8 +3,8 @@
 use millstream_board::Accelerator;
 
 /// The label, with the first number from 2 on behind it if it is taken.
-pub(super) fn free_label<'a>(known: impl Iterator<Item = &'a Accelerator> + Clone, label: &str) -> String {
-    let is_free = |label: &String| known.clone().all(|accelerator| accelerator.label != *label);
+pub(super) fn free_label(known: &[Accelerator], label: &str) -> String {
+    let is_free = |label: &String| known.iter().all(|accelerator| accelerator.label != *label);
     let numbered = (2_usize..).map(|number| format!("{label}{number}"));
     std::iter::once(label.to_owned()).chain(numbered).find(is_free).unwrap_or_default()
 }
@@ -18,7 +18,7 @@ mod tests {
     #[test]
     fn a_label_that_is_taken_gets_a_number() {
         let taken = ["N", "N2"].map(|label| Accelerator::new(label, AcceleratorKind::Dsp));
-        assert_eq!(free_label(taken.iter(), "N"), "N3");
-        assert_eq!(free_label(taken.iter(), "G"), "G");
+        assert_eq!(free_label(&taken, "N"), "N3");
+        assert_eq!(free_label(&taken, "G"), "G");
     }
 }

@@ -134,7 +134,7 @@ fn accelerators(all: &[engine::Device], known: &[Accelerator]) -> Vec<Accelerato
     let mut found: Vec<Accelerator> = Vec::new();
     for (device, same) in devices.iter().zip(same_devices(&devices, known)) {
         let kind = kind(device);
-        let label = free_label(known.iter().chain(&found), if kind == AcceleratorKind::Gpu { "V" } else { "N" });
+        let label = free_label(&[known, &found].concat(), if kind == AcceleratorKind::Gpu { "V" } else { "N" });
         found.push(Accelerator {
             name: Some(device.name.clone()),
             engine: EngineLabel::try_from(EngineName::OpenVino.name()).ok(),
