@@ -5,12 +5,12 @@
 
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use millstream_api::{
     Aim, Control, CostSource, EngineName, EngineOptions, EngineSet, Event, Machine, Network, ReadOptions,
-    ReducedPrecision, RunLength, RunOptions, Scheduled, Stream, Tensor, engines, files, run,
+    ReducedPrecision, RunLength, RunOptions, Scheduled, Stream, Tensor, TurnOptions, compare, engines, files, run,
 };
 use millstream_board::{Board, Processor};
 use millstream_graph::OperatorId;
@@ -201,22 +201,27 @@ fn with_refused_operators() -> Network {
     Network::of_model(Arc::new(builder.build().unwrap()), "refused", ReadOptions::default())
 }
 
-/// An engine that refuses an operator runs the others.
+/// Notes what is told of some kinds.
+fn noting(wanted: fn(&Event<'_>) -> Option<String>) -> (Control, Arc<Mutex<Vec<String>>>) {
+    let said = Arc::new(Mutex::new(Vec::new()));
+    let heard = Arc::clone(&said);
+    let control = Control::new().observed_by(move |event| heard.lock().unwrap().extend(wanted(event)));
+    (control, said)
+}
+
+/// An engine that refuses an operator is measured on the others.
 #[test]
-fn an_engine_runs_what_it_does_not_refuse() {
+fn an_engine_is_measured_on_what_it_does_not_refuse() {
     if !has_openvino() {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
-    let usual = Machine::detect().unwrap().with_cache_folder(folder.path());
-    let both = usual.clone().with_engines(EngineSet::all());
+    let both = Machine::detect().unwrap().with_cache_folder(folder.path()).with_engines(EngineSet::all());
     let network = with_refused_operators();
-    let said = Arc::new(std::sync::Mutex::new(Vec::new()));
-    let heard = Arc::clone(&said);
-    let control = Control::new().observed_by(move |event| {
-        if let Event::LeftOut(_) | Event::Unsupported(_) = event {
-            heard.lock().unwrap().push(format!("{event:?}"));
-        }
+    let (control, said) = noting(|event| match event {
+        Event::LeftOut(left_out) => Some(left_out.to_string()),
+        Event::Unsupported(text) => Some((*text).to_owned()),
+        _ => None,
     });
     let profile = both.profile(&network, Duration::from_millis(800), &control).unwrap();
     let known = &profile.networks[0];
@@ -230,6 +235,9 @@ fn an_engine_runs_what_it_does_not_refuse() {
         let others = (0..operators.len()).filter(|place| !unsupported.operators.contains(place));
         assert_eq!(traced, others.collect(), "both stretches are measured");
     }
+    // Either that it refuses some, or that what it runs can't help.
+    assert_eq!(said.lock().unwrap().len(), known.unsupported.len(), "{said:?}");
+
     // Where it is not left out, it may run what it does not refuse.
     let path = folder.path().join("profile.json");
     files::write(&path, &files::to_json(&profile).unwrap()).unwrap();
@@ -243,44 +251,48 @@ fn an_engine_runs_what_it_does_not_refuse() {
         assert!((0..order.len()).all(|place| !(runs(place) && refused(place))), "{class}");
         assert_eq!((0..order.len()).any(runs), !is_left_out, "{class}");
     }
+}
 
-    // Either that it refuses some, or that what it runs can't help.
-    assert_eq!(said.lock().unwrap().len(), known.unsupported.len(), "{said:?}");
-
-    // Whatever is planned runs.
-    let planned = both.plan(with_refused_operators(), &Aim::default(), &control).unwrap();
+/// What an engine refuses is run by another one, in whatever is planned and in plans by hand.
+#[test]
+fn what_an_engine_refuses_is_run_by_another() {
+    if !has_openvino() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let usual = Machine::detect().unwrap().with_cache_folder(folder.path());
+    let both = usual.clone().with_engines(EngineSet::all());
+    let planned = both.plan(with_refused_operators(), &Aim::default(), &Control::new()).unwrap();
     let plain = usual.clone().with_engines(EngineName::OnnxRuntime);
     let expected = plain.plan(with_refused_operators(), &Aim::default(), &Control::new()).unwrap();
     let expected = results(&plain, &expected);
     agree(&results(&both, &planned), &expected);
 
     // It is no rival, and says so.
-    let heard = Arc::clone(&said);
-    let control = Control::new().observed_by(move |event| {
-        if let Event::Warning(text) = event {
-            heard.lock().unwrap().push((*text).to_owned());
-        }
+    let network = with_refused_operators();
+    let (control, said) = noting(|event| match event {
+        Event::Warning(text) if text.starts_with("OpenVINO is no rival: ") => Some((*text).to_owned()),
+        _ => None,
     });
-    let turns = millstream_api::TurnOptions::new(1).with_turn(Duration::from_millis(100));
-    let budget = Duration::from_millis(400);
-    let contest = millstream_api::compare(&both, &network, &turns, budget, &control).unwrap();
-    let rivals = contest.contenders.iter().filter(|contender| contender.rival.is_some());
-    assert!(rivals.clone().count() > 0 && rivals.clone().all(|rival| !rival.name.contains("OpenVINO")));
-    let no_rival = said.lock().unwrap().iter().filter(|text| text.starts_with("OpenVINO is no rival: ")).count();
-    assert_eq!(no_rival, 1, "{said:?}");
+    let turns = TurnOptions::new(1).with_turn(Duration::from_millis(100));
+    let contest = compare(&both, &network, &turns, Duration::from_millis(400), &control).unwrap();
+    let mut rivals = contest.contenders.iter().filter(|contender| contender.rival.is_some()).peekable();
+    assert!(rivals.peek().is_some() && rivals.all(|rival| !rival.name.contains("OpenVINO")));
+    assert_eq!(said.lock().unwrap().len(), 1, "{said:?}");
 
-    // What it refuses is run by the other engine between.
     let Some(cluster) = both.board().clusters().iter().find(|cluster| cluster.cores.len() > 1) else {
         return not_tested("CORES", "no cluster has several cores");
     };
     let [one, other] = [0, 1].map(|place: usize| cluster.processor([cluster.cores[place].id]));
     let other = other.with_engine(EngineName::OpenVino);
-    let last_refused = known.unsupported[0].operators.iter().max().unwrap();
-    let (first, last) = order.split_at(last_refused + 1);
-    let (accepted, refused) = order.split_at(*known.unsupported[0].operators.iter().min().unwrap());
+    let order = network.graph().order();
+    let casts: Vec<usize> =
+        (0..order.len()).filter(|&place| network.graph().operator(order[place]).op_type == "Cast").collect();
+    let (accepted, rest) = order.split_at(casts[0]);
+    let (first, last) = order.split_at(casts[1] + 1);
     let run = |stages| by_hand(&both, with_refused_operators(), stages);
     agree(&run(vec![on(one.clone(), first), on(other.clone(), last)]), &expected);
-    agree(&run(vec![on(other.clone(), accepted), on(one, refused)]), &expected);
+    agree(&run(vec![on(other, accepted), on(one, rest)]), &expected);
 }
 
 /// Nobody gets less precision than the model says by asking for all engines; by its name it is an engine like others.

@@ -135,6 +135,25 @@ fn impossible_providers_name_the_field() {
             "accelerators[0].engine: is 'onnxruntime', which is for cores: an accelerator has openvino, or a provider",
         ),
         (
+            refused(r#", "engines": ["acl"]"#, TWO),
+            "clusters[0].engines: names 'acl'; clusters may have onnxruntime, openvino, openvinoint8, openvinof16, openvinobf16, and what stands in `providers`: xnnpack, htp",
+        ),
+        (refused(r#", "engines": ["acl"]"#, ""), "what stands in `providers`: there are none"),
+    ];
+
+    for (message, expected) in cases {
+        assert!(message.contains(expected), "{message} does not say {expected}");
+    }
+}
+
+#[test]
+fn impossible_devices_name_the_field() {
+    let more = |from: &str, to: &str| {
+        assert!(TWO.contains(from), "{from}");
+        Board::from_json(&document("", &TWO.replace(from, to))).unwrap_err().to_string()
+    };
+    let cases = [
+        (
             more(r#""npu", "engine": "htp""#, r#""npu", "engine": "htp", "device": "NPU""#),
             "accelerators[0].device: is for accelerators with the engine openvino",
         ),
@@ -158,13 +177,7 @@ fn impossible_providers_name_the_field() {
             ),
             "accelerators[2].same_device_as: is 'M', which is the same device as 'N': name that one",
         ),
-        (
-            refused(r#", "engines": ["acl"]"#, TWO),
-            "clusters[0].engines: names 'acl'; clusters may have onnxruntime, openvino, openvinoint8, openvinof16, openvinobf16, and what stands in `providers`: xnnpack, htp",
-        ),
-        (refused(r#", "engines": ["acl"]"#, ""), "what stands in `providers`: there are none"),
     ];
-
     for (message, expected) in cases {
         assert!(message.contains(expected), "{message} does not say {expected}");
     }
