@@ -24,6 +24,7 @@ impl Board {
                 hasher.update(format!("{} ", cluster.engines));
             }
         }
+
         for accelerator in &self.accelerators {
             let Accelerator { label, kind, name, processing_elements, hertz, .. } = accelerator;
             hasher.update(format!("{label} {kind} {name:?} {processing_elements:?} {hertz:?} "));

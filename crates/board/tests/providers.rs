@@ -178,6 +178,7 @@ fn impossible_devices_name_the_field() {
             "accelerators[2].same_device_as: is 'M', which is the same device as 'N': name that one",
         ),
     ];
+
     for (message, expected) in cases {
         assert!(message.contains(expected), "{message} does not say {expected}");
     }

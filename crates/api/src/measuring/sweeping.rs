@@ -82,6 +82,7 @@ fn sweep_one(
     add_accelerator_transfers(profile, backend, board)?;
     let frame = FrameMaker::new(model).frame(0)?;
     let workload = Workload { graph, chain: &chain, backend, frame: &frame };
+
     let settings = OperatorSettings { budget: NETWORK_BUDGET, ..OperatorSettings::default() };
     let mut samples = measure_operators(&workload, board, &settings, &mut |_| {
         tick();
