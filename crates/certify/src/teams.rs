@@ -1,6 +1,6 @@
 //! The teams of a space.
 
-use millstream_board::{Board, Cluster, EngineSet, ProcessorClass};
+use millstream_board::{Board, Cluster, EngineName, EngineSet, ProcessorClass};
 use millstream_cost::CostTable;
 use millstream_schedule::SearchedSpace;
 
@@ -78,12 +78,8 @@ impl SearchedTeams {
 
 /// The engines of a cluster that some operator has a time with; all of them if none has.
 fn timed_engines(cluster: &Cluster, table: &CostTable) -> EngineSet {
-    let is_timed = |class: &ProcessorClass| {
-        let processor = table.find(class);
-        processor
-            .is_some_and(|processor| table.operator_ids().any(|operator| table.time(processor, operator).is_some()))
-    };
-    let timed = cluster.engines.iter().filter(|&engine| is_timed(&cluster.class(1).with_engine(engine)));
+    let is_timed = |&engine: &EngineName| table.runs_something(&cluster.class(1).with_engine(engine));
+    let timed = cluster.engines.iter().filter(is_timed);
     EngineSet::try_from(timed.collect::<Vec<_>>()).unwrap_or_else(|_| cluster.engines.clone())
 }
 

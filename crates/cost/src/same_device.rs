@@ -1,8 +1,8 @@
 //! Accelerators that are one device, driven by several libraries.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use millstream_board::{Board, ProcessorClass};
+use millstream_board::{Accelerator, Board, BoardDocument, Link, ProcessorClass};
 
 use crate::nanoseconds::Nanoseconds;
 use crate::table::{ClassId, CostTable};
@@ -77,17 +77,45 @@ impl CostTable {
         self
     }
 
-    /// Whether a processor runs any operator.
-    pub fn runs_something(&self, class: ClassId) -> bool {
-        self.operator_ids().any(|operator| self.time(class, operator).is_some())
+    /// Accelerators that run nothing because another one drives the same device, each with that one, by costs of which
+    /// each device has one driver.
+    pub fn other_drivers<'a>(&self, board: &'a Board) -> Vec<(&'a Accelerator, &'a Accelerator)> {
+        let runs = |accelerator: &Accelerator| self.runs_something(&ProcessorClass::new(accelerator.label.clone(), 1));
+        let is_same =
+            |one: &Accelerator, other: &Accelerator| board.device_of(&one.label) == board.device_of(&other.label);
+        let all = || board.accelerators().iter();
+        let idle = all().filter(|accelerator| !runs(accelerator));
+        idle.filter_map(|idle| Some((idle, all().find(|other| runs(other) && is_same(idle, other))?))).collect()
+    }
+
+    /// The board as these costs use it: without the [other drivers](Self::other_drivers) of its devices, and their links.
+    pub fn board_without_other_drivers(&self, board: &Board) -> Board {
+        let idle: BTreeSet<&str> = self.other_drivers(board).into_iter().map(|(idle, _)| idle.label.as_str()).collect();
+        if idle.is_empty() {
+            return board.clone();
+        }
+        let document = board.to_document();
+        let is_used = |label: &str| !idle.contains(label);
+        let accelerators = document.accelerators.into_iter().filter(|own| is_used(&own.label));
+        let accelerators = accelerators.map(|own| Accelerator { same_device_as: None, ..own }).collect();
+        let is_between_used = |link: &Link| is_used(&link.from) && is_used(&link.to);
+        let links = document.links.into_iter().filter(is_between_used).collect();
+        // A part of a board that is possible is possible.
+        Board::try_from(BoardDocument { accelerators, links, ..document }).unwrap_or_else(|_| board.clone())
+    }
+
+    /// Whether a processor is there and runs any operator.
+    pub fn runs_something(&self, class: &ProcessorClass) -> bool {
+        let runs = |class| self.operator_ids().any(|operator| self.time(class, operator).is_some());
+        self.find(class).is_some_and(runs)
     }
 
     /// The same, but processors that run nothing by another table of the same processors run nothing.
     #[must_use]
     pub fn with_nothing_more_than(mut self, other: &Self) -> Self {
         for class in self.class_ids() {
-            let is_idle = other.find(&self.classes()[class.index()]).is_some_and(|own| !other.runs_something(own));
-            if is_idle {
+            let same = &self.classes()[class.index()];
+            if other.find(same).is_some() && !other.runs_something(same) {
                 self.clear(class);
             }
         }
@@ -124,7 +152,7 @@ mod tests {
     }
 
     fn running(table: &CostTable) -> Vec<bool> {
-        table.class_ids().map(|class| table.runs_something(class)).collect()
+        table.classes().iter().map(|class| table.runs_something(class)).collect()
     }
 
     /// What runs something of what takes so long on a core, with shaders and with OpenVINO, in nanoseconds.

@@ -1,42 +1,30 @@
 //! Accelerators that run nothing because another one drives the same device.
 
-use millstream_board::{Accelerator, Board, ProcessorClass};
+use millstream_board::Board;
 use millstream_cost::CostTable;
 
-/// Accelerators that run nothing by costs of which each device has one driver
-/// ([`CostTable::with_one_driver_of_each_device`]), each with the one that drives its device.
-pub(crate) fn other_drivers<'a>(board: &'a Board, table: &CostTable) -> Vec<(&'a Accelerator, &'a Accelerator)> {
-    let runs = |accelerator: &Accelerator| {
-        let class = table.find(&ProcessorClass::new(accelerator.label.clone(), 1));
-        class.is_some_and(|class| table.runs_something(class))
-    };
-    let is_same = |one: &Accelerator, other: &Accelerator| board.device_of(&one.label) == board.device_of(&other.label);
-    let all = board.accelerators().iter();
-    let idle = all.filter(|accelerator| !runs(accelerator));
-    let with_used = idle.filter_map(|idle| {
-        let used = board.accelerators().iter().find(|other| runs(other) && is_same(idle, other))?;
-        Some((idle, used))
-    });
-    with_used.collect()
-}
+use crate::control::{Control, Event};
 
-/// Says that one accelerator is not used because of another.
-pub(crate) fn other_driver_text(idle: &Accelerator, used: &Accelerator) -> String {
-    format!(
-        "{} is not used: it is the same device as {}, with which the network's operators take no longer",
-        idle.label, used.label
-    )
+/// Says which accelerators are not used because another one drives their device.
+pub(crate) fn report_other_drivers(board: &Board, table: &CostTable, control: &Control) {
+    for (idle, used) in table.other_drivers(board) {
+        let text = format!(
+            "{} is not used: it is the same device as {}, with which the network's operators take no longer",
+            idle.label, used.label
+        );
+        control.emit(&Event::OtherDriver(&text));
+    }
 }
 
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+    use millstream_board::Accelerator;
     use millstream_onnx::ReadOptions;
     use millstream_pipeline::Objective;
     use millstream_test_support::{board, table};
 
     use super::*;
-    use crate::control::{Control, Event};
     use crate::network::Network;
     use crate::plans::{Aim, Plans};
 

@@ -8,12 +8,12 @@ use millstream_pipeline::{
 };
 use millstream_sim::SteadyState;
 
-use crate::control::{Control, Event};
+use crate::control::Control;
 use crate::error::Error;
 use crate::network::Network;
 use crate::plans::aim::Aim;
 use crate::plans::lessons::{Lessons, TeamLessons};
-use crate::plans::other_drivers::{other_driver_text, other_drivers};
+use crate::plans::other_drivers::report_other_drivers;
 use crate::plans::shared_memory::{SharedMemory, simulated};
 use crate::plans::timed::with_what_has_times;
 use crate::plans::{Plans, ProvenSearch};
@@ -42,9 +42,7 @@ impl Plans {
         control: &Control,
     ) -> Result<Self, Error> {
         let table = table.clone().with_one_driver_of_each_device(board, &[]);
-        for (idle, used) in other_drivers(board, &table) {
-            control.emit(&Event::OtherDriver(&other_driver_text(idle, used)));
-        }
+        report_other_drivers(board, &table, control);
         let inputs = SearchInputs { network, board, table: &table };
         let plans = Self::search_again(inputs, aim, Lessons::default(), control);
         control.end(&activity(network));

@@ -1,46 +1,25 @@
 //! What of a board costs have times for.
 
-use std::collections::BTreeSet;
-
-use millstream_board::{Accelerator, Board, BoardDocument, Cluster, EngineSet, Link, ProcessorClass};
+use millstream_board::{Board, Cluster, EngineName, EngineSet};
 use millstream_cost::CostTable;
-
-use crate::plans::other_drivers::other_drivers;
 
 /// The board without engines that the costs have no times for, because they were left out, and without accelerators
 /// whose device another one drives: they would make the space of teams larger for nothing, and the first engine is one
 /// that runs something.
 pub(crate) fn with_what_has_times(board: &Board, table: &CostTable) -> Board {
-    let is_timed = |class: &ProcessorClass| {
-        let processor = table.find(class);
-        processor.is_some_and(|processor| table.runs_something(processor))
-    };
     let timed = |cluster: &Cluster| {
-        let engines = cluster.engines.iter().filter(|&engine| is_timed(&cluster.class(1).with_engine(engine)));
+        let is_timed = |&engine: &EngineName| table.runs_something(&cluster.class(1).with_engine(engine));
+        let engines = cluster.engines.iter().filter(is_timed);
         EngineSet::try_from(engines.collect::<Vec<_>>()).unwrap_or_else(|_| cluster.engines.clone())
     };
     let engines = board.clusters().iter().map(|cluster| (cluster.label.clone(), timed(cluster))).collect();
-    without_other_drivers(board, table).with_engines_of(&engines)
-}
-
-fn without_other_drivers(board: &Board, table: &CostTable) -> Board {
-    let idle: BTreeSet<&str> = other_drivers(board, table).into_iter().map(|(idle, _)| idle.label.as_str()).collect();
-    if idle.is_empty() {
-        return board.clone();
-    }
-    let document = board.to_document();
-    let is_used = |label: &str| !idle.contains(label);
-    let accelerators = document.accelerators.into_iter().filter(|own| is_used(&own.label));
-    let accelerators = accelerators.map(|own| Accelerator { same_device_as: None, ..own }).collect();
-    let is_between_used = |link: &Link| is_used(&link.from) && is_used(&link.to);
-    let links = document.links.into_iter().filter(is_between_used).collect();
-    // A part of a board that is possible is possible.
-    Board::try_from(BoardDocument { accelerators, links, ..document }).unwrap_or_else(|_| board.clone())
+    table.board_without_other_drivers(board).with_engines_of(&engines)
 }
 
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+    use millstream_board::{Link, ProcessorClass};
     use millstream_onnx::ReadOptions;
     use millstream_test_support::{board, table};
 

@@ -61,3 +61,23 @@ fn what_single_processors_run_is_proven_of_them() {
     let refused = check(&without, &document, blocks, &board, &table).unwrap_err();
     assert!(matches!(refused, CertifyError::Missing { .. }), "{refused}");
 }
+
+/// A device that two libraries drive is one processor of the space: the other driver makes no teams.
+#[test]
+fn what_one_driver_of_a_device_runs_is_proven_without_the_other() {
+    let network = network("squeezenet");
+    let apart = board("B1+s1+G+V=gpu");
+    let mut accelerators = apart.accelerators().to_vec();
+    accelerators[1].same_device_as = Some("G".to_owned());
+    let board = apart.with_accelerators(accelerators).unwrap();
+    let table = uniform_table(network.graph(), &board, [100_000, 200_000, 60_000, 50_000]);
+    let plans = Plans::search(&network, &board, &table, Aim::default(), &Control::new()).unwrap();
+    let plan = plans.chosen(Objective::Throughput).unwrap();
+    let (schedule, document) = plans.document(plan, Objective::Throughput, &network, &board).unwrap();
+    assert_eq!(schedule.accelerators(), ["V"]);
+
+    let certificate = plans.certificate(&document, &network, &board).unwrap();
+    let blocks = NetworkBlocks { graph: network.graph(), chain: network.chain() };
+    let table = table.with_one_driver_of_each_device(&board, &schedule.accelerators());
+    check(&certificate, &document, blocks, &board, &table).unwrap();
+}

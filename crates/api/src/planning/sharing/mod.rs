@@ -13,13 +13,13 @@ use millstream_cost::{CostTable, keep_one_driver_of_each_device};
 use millstream_pipeline::PipelineError;
 use millstream_schedule::ScheduleSetDocument;
 
-use crate::control::{Control, Event};
+use crate::control::Control;
 use crate::error::Error;
 use crate::machine::Machine;
 use crate::measuring::opening::measured_costs;
 use crate::network::Network;
 use crate::planning::PlanOn;
-use crate::plans::other_drivers::{other_driver_text, other_drivers};
+use crate::plans::other_drivers::report_other_drivers;
 use network_share::check;
 use search::better;
 use shared_board::{SharedBoard, Teams};
@@ -60,9 +60,7 @@ pub fn plan_shared(
     };
     let mut tables: Vec<CostTable> = networks.iter().map(costs).collect::<Result<_, Error>>()?;
     keep_one_driver_of_each_device(&mut tables, board, &[]);
-    for (idle, used) in tables.first().map(|table| other_drivers(board, table)).unwrap_or_default() {
-        control.emit(&Event::OtherDriver(&other_driver_text(idle, used)));
-    }
+    tables.first().into_iter().for_each(|table| report_other_drivers(board, table, control));
     let shared_board = SharedBoard::new(board, networks, &tables, shares);
 
     let found = shared_board.share_within_memory(Teams::Without);
