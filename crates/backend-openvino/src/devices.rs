@@ -138,7 +138,6 @@ mod tests {
         assert!(detail.contains("no device GPU.7") && detail.contains("CPU"), "{detail}");
     }
 
-    /// What is prepared on it, or was running there, says so.
     #[test]
     fn nothing_is_prepared_on_a_device_that_is_gone() {
         let Ok(library) = OpenVino::load() else {

@@ -43,6 +43,19 @@ fn profile(model: &Model, samples: &[(EngineName, &[usize], f64)]) -> Profile {
     profile
 }
 
+/// What blocks took on a core with an engine, as a segment.
+fn segment(engine: EngineName, [start, end]: [usize; 2], microseconds: f64) -> SegmentSample {
+    SegmentSample {
+        processor: ProcessorClass::new("B", 1).with_engine(engine),
+        start,
+        end,
+        input_bytes: 0,
+        concurrent: 1,
+        time: Statistics { median_seconds: 1e-6 * microseconds, mad_seconds: 0.0, repetitions: 9 },
+        conditions: SampleConditions::default(),
+    }
+}
+
 fn costs(profile: &Profile, model: &Model) -> Result<CostTable, PredictError> {
     fit(profile, &board(), model.digest(), model.graph(), &Chain::of(model.graph()))
 }
@@ -107,15 +120,7 @@ fn blocks_with_operators_that_an_engine_refuses_are_for_others() {
 
     // Segments say more of the blocks that it runs.
     for (start, end, microseconds) in [(0, 2, 40.0), (0, 1, 20.0), (3, 4, 20.0)] {
-        profile.networks[0].samples.push(SegmentSample {
-            processor: ProcessorClass::new("B", 1).with_engine(openvino),
-            start,
-            end,
-            input_bytes: 0,
-            concurrent: 1,
-            time: Statistics { median_seconds: 1e-6 * microseconds, mad_seconds: 0.0, repetitions: 9 },
-            conditions: SampleConditions::default(),
-        });
+        profile.networks[0].samples.push(segment(openvino, [start, end], microseconds));
     }
     let [first, second, refused, last] = times(&profile, openvino);
     assert_eq!(refused, None);
@@ -160,15 +165,7 @@ fn a_node_that_does_the_work_of_several_blocks_is_divided_among_them() {
     assert_eq!(profile.networks[0].timed_together(), std::collections::BTreeSet::from([class.clone()]));
 
     for (start, end, microseconds) in [(0, 4, 700.0), (0, 2, 200.0), (2, 4, 500.0), (0, 1, 100.0), (3, 4, 400.0)] {
-        profile.networks[0].samples.push(SegmentSample {
-            processor: class.clone(),
-            start,
-            end,
-            input_bytes: 0,
-            concurrent: 1,
-            time: Statistics { median_seconds: 1e-6 * microseconds, mad_seconds: 0.0, repetitions: 9 },
-            conditions: SampleConditions::default(),
-        });
+        profile.networks[0].samples.push(segment(EngineName::OpenVino, [start, end], microseconds));
     }
     for (made, expected) in times(&profile).into_iter().zip([100.0, 100.0, 100.0, 400.0]) {
         assert!((made / expected - 1.0).abs() < 0.1, "{made} microseconds, not {expected}");

@@ -16,7 +16,7 @@ use crate::error::ProfileError;
 use crate::measure::MeasuringProgress;
 use crate::rounds::rounds;
 use crate::side_by_side::{Participant, side_by_side};
-use crate::stretches::stretches as stretches_of;
+use crate::stretches::stretches;
 use crate::workload::Workload;
 
 /// Frames before a verdict on their spread.
@@ -61,20 +61,19 @@ pub fn measure_operators(
     let order = workload.chain.operators(workload.chain.whole());
     let place: HashMap<OperatorId, usize> = order.iter().copied().zip(0..).collect();
     let time = settings.budget / u32::try_from(rounds.len().max(1)).unwrap_or(u32::MAX);
-    let stretches: Vec<Vec<&[OperatorId]>> = rounds.iter().map(|round| of_round(workload, &order, round)).collect();
-    let values = inputs(workload, &order, &stretches.concat(), &rounds.concat())?;
+    let stretches: Vec<_> = rounds.iter().map(|round| stretches_of(workload, &order, round)).collect();
+    let all: Vec<&[OperatorId]> = stretches.iter().flatten().map(|(stretch, _)| *stretch).collect();
+    let values = inputs(workload, &order, &all, &rounds.concat())?;
 
     let mut samples = Vec::new();
-    for (index, (processors, stretches)) in rounds.iter().zip(&stretches).enumerate() {
-        for stretch in stretches {
+    for (index, stretches) in stretches.iter().enumerate() {
+        for (stretch, processors) in stretches {
             let segment = Segment::new(workload.graph, stretch.to_vec());
-            let is_own = |processor: &&Processor| stretches_of(workload, &order, processor).contains(stretch);
-            let processors: Vec<Processor> = processors.iter().filter(is_own).cloned().collect();
             let time = time / u32::try_from(stretches.len()).unwrap_or(u32::MAX);
             let tracing = Tracing { workload, board, time, half_width: settings.half_width };
             let inputs = segment.inputs_from(&values);
             let go_on = &mut || progress(MeasuringProgress { done: index, total: rounds.len() });
-            let Some(trace) = tracing.least_disturbed(&processors, &segment, &inputs, go_on)? else {
+            let Some(trace) = tracing.least_disturbed(processors, &segment, &inputs, go_on)? else {
                 return Ok(samples);
             };
             samples.extend(trace.samples(processors.len(), &place));
@@ -86,12 +85,20 @@ pub fn measure_operators(
     Ok(samples)
 }
 
-/// The stretches of operators that processors of a round run: the whole network for all of them, as a rule.
-fn of_round<'a>(workload: &Workload<'_>, order: &'a [OperatorId], processors: &[Processor]) -> Vec<&'a [OperatorId]> {
-    let mut all: Vec<&[OperatorId]> = Vec::new();
-    for stretch in processors.iter().flat_map(|processor| stretches_of(workload, order, processor)) {
-        if !all.contains(&stretch) {
-            all.push(stretch);
+/// The stretches of operators that processors of a round run, each with those that run it: the whole network with all of
+/// them, as a rule.
+fn stretches_of<'a>(
+    workload: &Workload<'_>,
+    order: &'a [OperatorId],
+    round: &[Processor],
+) -> Vec<(&'a [OperatorId], Vec<Processor>)> {
+    let mut all: Vec<(&[OperatorId], Vec<Processor>)> = Vec::new();
+    for processor in round {
+        for stretch in stretches(workload, order, processor) {
+            match all.iter_mut().find(|(known, _)| *known == stretch) {
+                Some((_, processors)) => processors.push(processor.clone()),
+                None => all.push((stretch, vec![processor.clone()])),
+            }
         }
     }
     all

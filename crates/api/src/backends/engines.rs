@@ -43,13 +43,9 @@ pub(crate) fn reports(board: &Board) -> Vec<EngineReport> {
         Ok(devices) => {
             for (device, version, accelerators) in devices {
                 let used_by = if device.starts_with("CPU:") { clusters_with_openvino(board) } else { accelerators };
-                reports.push(row("openvino", Ok(version), Some(device), used_by));
+                reports.push(row("openvino", version, Some(device), used_by));
             }
         }
-    }
-
-    for (label, device, reason) in openvino::missing(board) {
-        reports.push(row("openvino", Err(reason), Some(device), vec![label]));
     }
 
     if gpu::IS_BUILT_IN {

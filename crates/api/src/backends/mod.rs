@@ -8,6 +8,7 @@ mod cpu;
 #[cfg(not(feature = "ort"))]
 #[path = "no_cpu.rs"]
 mod cpu;
+mod device_report;
 pub(crate) mod devices;
 pub(crate) mod engines;
 pub(crate) mod first_core;

@@ -9,6 +9,7 @@ use millstream_graph::Family;
 use millstream_onnx::Model;
 
 use crate::backends::core_engine::{CoreEngine, Plain};
+use crate::backends::device_report::DeviceReport;
 use crate::error::Error;
 
 const MISSING: Error = Error::MissingFeature { what: "running operators with OpenVINO", feature: "openvino" };
@@ -36,12 +37,8 @@ pub(super) fn plainly(_: EngineName, _: &Arc<Model>) -> Result<Vec<Plain>, Error
     Err(MISSING)
 }
 
-pub(super) fn report(_: &Board) -> Result<Vec<(String, String, Vec<String>)>, Error> {
+pub(super) fn report(_: &Board) -> Result<Vec<DeviceReport>, Error> {
     Err(MISSING)
-}
-
-pub(super) fn missing(_: &Board) -> Vec<(String, String, String)> {
-    Vec::new()
 }
 
 pub(super) fn on_device(_: &Accelerator, _: &Arc<Model>) -> Result<Arc<dyn Observed>, Error> {

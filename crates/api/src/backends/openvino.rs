@@ -10,6 +10,7 @@ use millstream_graph::Family;
 use millstream_onnx::Model;
 
 use crate::backends::core_engine::{CoreEngine, Plain};
+use crate::backends::device_report::DeviceReport;
 use crate::backends::free_label::free_label;
 use crate::error::Error;
 
@@ -75,28 +76,19 @@ pub(super) fn plainly(name: EngineName, model: &Arc<Model>) -> Result<Vec<Plain>
 }
 
 /// What it runs on here, each with the version of the plug-in that drives it, and the labels of the board's accelerators
-/// that it is.
-pub(super) fn report(board: &Board) -> Result<Vec<(String, String, Vec<String>)>, Error> {
+/// that it is. The board's other accelerators that it drives are there as well, each with why it can't be used.
+pub(super) fn report(board: &Board) -> Result<Vec<DeviceReport>, Error> {
     let devices = library()?.devices().map_err(millstream_backend::BackendError::from)?;
-    let of = |device: engine::Device| {
-        let labels = used_by(board, &device);
-        (format!("{}: {}", device.id, device.name), device.version, labels)
-    };
-    Ok(devices.into_iter().map(of).collect())
-}
-
-/// The board's accelerators that it drives and does not find here, each with what their device is called, and why it is
-/// not there.
-pub(super) fn missing(board: &Board) -> Vec<(String, String, String)> {
-    let Ok(devices) = library().map_err(drop).and_then(|library| library.devices().map_err(drop)) else {
-        return Vec::new();
-    };
     let ids: Vec<&str> = devices.iter().map(|device| device.id.as_str()).collect();
     let reason = format!("OpenVINO finds no such device here, only {}; it needs the device's driver", ids.join(", "));
     let is_missing =
         |own: &&Accelerator| own.is_of_openvino() && !devices.iter().any(|device| device.is_called(id(own)));
-    let lost = board.accelerators().iter().filter(is_missing);
-    lost.map(|own| (own.label.clone(), id(own).to_owned(), reason.clone())).collect()
+    let missing = board.accelerators().iter().filter(is_missing);
+    let missing = missing.map(|own| (id(own).to_owned(), Err(reason.clone()), vec![own.label.clone()]));
+    let here = devices
+        .iter()
+        .map(|device| (format!("{}: {}", device.id, device.name), Ok(device.version.clone()), used_by(board, device)));
+    Ok(here.chain(missing).collect())
 }
 
 /// The labels of the accelerators that are a device.
@@ -240,6 +232,26 @@ mod tests {
             [0, 1, 2, 3].map(|place: usize| used_by(&board, &all[place])),
             [vec![], vec!["V".to_owned()], vec!["V2".to_owned()], vec!["N".to_owned()]]
         );
+    }
+
+    #[test]
+    fn a_device_of_the_board_that_is_not_here_is_reported_with_its_label() {
+        if library().is_err() {
+            return not_tested("OPENVINO", "there is no OpenVINO here");
+        }
+        let gone = Accelerator {
+            engine: EngineLabel::try_from("openvino").ok(),
+            device: Some("GPU.7".to_owned()),
+            ..Accelerator::new("V", AcceleratorKind::Gpu)
+        };
+        let board = millstream_test_support::board("B1").with_accelerators(vec![gone]).unwrap();
+        let reports = report(&board).unwrap();
+        assert!(reports.iter().any(|(device, version, _)| device.starts_with("CPU: ") && version.is_ok()));
+        let Some((_, Err(reason), labels)) = reports.iter().find(|(device, ..)| device == "GPU.7") else {
+            unreachable!("{reports:?}")
+        };
+        assert!(reason.contains("finds no such device here, only CPU"), "{reason}");
+        assert_eq!(labels, &["V"]);
     }
 
     #[test]
