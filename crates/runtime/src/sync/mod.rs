@@ -4,6 +4,8 @@
 #[cfg(millstream_shuttle)]
 pub(crate) mod model;
 #[cfg(not(millstream_shuttle))]
+mod queue;
+#[cfg(not(millstream_shuttle))]
 mod real;
 
 #[cfg(millstream_shuttle)]

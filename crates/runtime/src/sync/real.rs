@@ -13,7 +13,9 @@ pub(crate) const LOOKS: usize = 32;
 
 /// Bounded queues.
 pub(crate) mod channel {
-    pub(crate) use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, TryRecvError, TrySendError, bounded};
+    pub(crate) use std::sync::mpsc::{RecvTimeoutError, TryRecvError, TrySendError};
+
+    pub(crate) use super::super::queue::{Receiver, Sender, bounded};
 }
 
 /// Threads and their sleep.

@@ -1,10 +1,9 @@
 //! Bounded queues with the operations that this crate uses.
 
 use std::collections::VecDeque;
+use std::sync::mpsc::{RecvError, RecvTimeoutError, SendError, TryRecvError, TrySendError};
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
-
-use crossbeam_channel::{RecvError, RecvTimeoutError, SendError, TryRecvError, TrySendError};
 
 use super::world::{me, now, step, wait, wake};
 

@@ -30,8 +30,9 @@ pub(crate) mod facade {
     pub(crate) const LOOKS: usize = 1;
 
     pub(crate) mod channel {
+        pub(crate) use std::sync::mpsc::{RecvTimeoutError, TryRecvError, TrySendError};
+
         pub(crate) use super::super::channel::{Receiver, Sender, bounded};
-        pub(crate) use crossbeam_channel::{RecvTimeoutError, TryRecvError, TrySendError};
     }
 
     pub(crate) use super::thread::release_freed_memory;

@@ -1,0 +1,114 @@
+//! What receiving results costs where every core has a worker with more to do: frames per second of an engine, an
+//! instance on each of two cores, over those of two pinned threads that do the same and hand nothing to anybody.
+//! Target: 1.00. With queues whose waiting threads yield before they sleep, it was 0.997 (0.995 - 0.998).
+
+#![allow(clippy::print_stdout, reason = "a benchmark prints")]
+
+#[path = "../tests/support/mod.rs"]
+mod support;
+
+use std::hint::black_box;
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use millstream_backend::{Backend, BackendError, PreparedSegment, Segment, Tensor};
+use millstream_board::{CoreId, Processor};
+use millstream_graph::OperatorId;
+use millstream_machine::pin_current_thread;
+use millstream_runtime::{Engine, EngineOptions};
+
+const CORES: [CoreId; 2] = [CoreId(0), CoreId(1)];
+const TURN: Duration = Duration::from_millis(500);
+const ROUNDS: usize = 15;
+const FRAME: Duration = Duration::from_millis(7);
+
+/// Adds up numbers that fill a good part of a core's cache, as often as it is told.
+#[derive(Clone)]
+struct Computing {
+    numbers: Arc<[f32]>,
+    passes: u32,
+}
+
+impl Computing {
+    /// With the work of a frame.
+    fn calibrated() -> Self {
+        let mut some = Self { numbers: (0..1 << 17).map(|number| number as f32).collect(), passes: 512 };
+        some.compute();
+        let begin = Instant::now();
+        some.compute();
+        some.passes = (f64::from(some.passes) * FRAME.as_secs_f64() / begin.elapsed().as_secs_f64()) as u32;
+        some
+    }
+
+    fn compute(&self) {
+        for _ in 0..self.passes {
+            black_box(black_box(&self.numbers).iter().sum::<f32>());
+        }
+    }
+}
+
+impl Backend for Computing {
+    fn name(&self) -> &str {
+        "computing"
+    }
+
+    fn supports(&self, _: OperatorId, _: &Processor) -> bool {
+        true
+    }
+
+    fn prepare(&self, _: &Segment, _: &Processor) -> Result<Box<dyn PreparedSegment>, BackendError> {
+        let own = Self { numbers: self.numbers.iter().copied().collect(), ..self.clone() };
+        Ok(Box::new(own))
+    }
+}
+
+impl PreparedSegment for Computing {
+    fn run(&mut self, inputs: &[Tensor]) -> Result<Vec<Tensor>, BackendError> {
+        self.compute();
+        Ok(inputs.to_vec())
+    }
+}
+
+/// Frames per second of threads that hand nothing to anybody.
+fn alone(work: &Computing) -> f64 {
+    let one = |core| {
+        let work = Computing { numbers: work.numbers.iter().copied().collect(), ..work.clone() };
+        thread::spawn(move || {
+            let _ = pin_current_thread(core);
+            let begin = Instant::now();
+            let frames = (1_u32..).find(|_| {
+                work.compute();
+                begin.elapsed() >= TURN
+            });
+            f64::from(frames.unwrap_or_default()) / begin.elapsed().as_secs_f64()
+        })
+    };
+    CORES.map(one).into_iter().filter_map(|thread| thread.join().ok()).sum()
+}
+
+/// Frames per second of an engine, whose results the calling thread receives.
+fn through(engine: &Engine) -> f64 {
+    let begin = Instant::now();
+    let frames = std::iter::from_fn(|| (begin.elapsed() < TURN).then(|| vec![Tensor::from_f32([1], vec![0.0])]));
+    let ends: Vec<Instant> = engine
+        .run(frames)
+        .filter_map(|result| result.spans.last().map(|span| span.end))
+        .filter(|end| *end <= begin + TURN)
+        .collect();
+    let (Some(first), Some(last)) = (ends.iter().min(), ends.iter().max()) else { return 0.0 };
+    (ends.len() - 1) as f64 / last.duration_since(*first).as_secs_f64()
+}
+
+fn main() {
+    let graph = support::chain(1);
+    let schedule = support::pipeline(&graph, &[CORES.len()]);
+    let work = Computing::calibrated();
+    let Ok(engine) = Engine::new(&graph, &schedule, &[Arc::new(work.clone())], &EngineOptions::default()) else {
+        return;
+    };
+    let mut ratios: Vec<f64> = (0..ROUNDS).map(|_| through(&engine) / alone(&work)).collect();
+    ratios.sort_by(f64::total_cmp);
+    let [low, median, high] = [ROUNDS / 4, ROUNDS / 2, 3 * ROUNDS / 4].map(|place| ratios[place]);
+    println!("frames of {FRAME:?} through an engine over threads alone: {median:.3} ({low:.3} - {high:.3})");
+}
