@@ -15,7 +15,7 @@ use crate::batches::BatchedTimes;
 use crate::capture::capture;
 use crate::conditions::{Watch, disturbance, is_disturbed};
 use crate::error::ProfileError;
-use crate::rounds::{ranges, rounds};
+use crate::rounds::{Round, processors_of, ranges, rounds};
 use crate::side_by_side::{Participant, side_by_side};
 use crate::workload::Workload;
 
@@ -64,14 +64,14 @@ pub fn measure(
     if rounds.is_empty() {
         return Ok(Vec::new());
     }
-    let is_known = |processors: &[Processor], range: &Range<usize>| {
-        processors.iter().all(|processor| {
+    let is_known = |round: &Round, range: &Range<usize>| {
+        round.measured.iter().all(|processor| {
             let class = processor.class();
             known.iter().any(|old| old.processor == class && (old.start..old.end) == *range)
         })
     };
     let parts: Vec<_> = finest(&ranges).into_iter().map(|range| workload.chain.operators(range)).collect();
-    let values = capture(workload, &parts, &rounds.concat())?;
+    let values = capture(workload, &parts, &processors_of(&rounds))?;
     let count = rounds.len() * ranges.len();
     let time = settings.budget / u32::try_from(count.max(1)).unwrap_or(u32::MAX);
     let effort = Effort { time, accuracy: settings.accuracy };
@@ -80,16 +80,16 @@ pub fn measure(
 
     let mut samples = Vec::new();
     // Beside whom each sample was taken.
-    let mut together_with: Vec<Vec<Processor>> = Vec::new();
+    let mut together_with: Vec<Round> = Vec::new();
     let mut now = MeasuringProgress { done: 0, total: count };
-    for processors in &rounds {
+    for round in &rounds {
         for range in &ranges {
-            let processors = sweep.that_run(processors, range);
-            if !is_known(&processors, range) {
-                let Some(measured) = sweep.samples(&processors, range, &mut || progress(now))? else {
+            let round = sweep.that_run(round, range);
+            if !is_known(&round, range) {
+                let Some(measured) = sweep.samples(&round, range, &mut || progress(now))? else {
                     return Ok(samples);
                 };
-                together_with.resize(together_with.len() + measured.len(), processors);
+                together_with.resize(together_with.len() + measured.len(), round);
                 samples.extend(measured);
             }
             now.done += 1;
@@ -120,9 +120,9 @@ impl Sweep<'_> {
     }
 
     /// Those that run all of a range.
-    fn that_run(&self, processors: &[Processor], range: &Range<usize>) -> Vec<Processor> {
+    fn that_run(&self, round: &Round, range: &Range<usize>) -> Round {
         let segment = self.segment(range);
-        processors.iter().filter(|processor| self.workload.runs(&segment, processor)).cloned().collect()
+        round.of_those(|processor| self.workload.runs(&segment, processor))
     }
 
     /// Second measurements of the samples that contradict others, by their places, as far as `progress` let them be
@@ -130,7 +130,7 @@ impl Sweep<'_> {
     fn again(
         &self,
         samples: &[SegmentSample],
-        together_with: &[Vec<Processor>],
+        together_with: &[Round],
         mut now: MeasuringProgress,
         progress: &mut dyn FnMut(MeasuringProgress) -> bool,
     ) -> Result<HashMap<usize, SegmentSample>, ProfileError> {
@@ -150,15 +150,16 @@ impl Sweep<'_> {
         Ok(again)
     }
 
-    /// A sample for each class of processors that run the range, side by side. `None` if `go_on` said no.
+    /// A sample for each class of processors that are measured on the range. `None` if `go_on` said no.
     fn samples(
         &self,
-        processors: &[Processor],
+        round: &Round,
         range: &Range<usize>,
         go_on: &mut dyn FnMut() -> bool,
     ) -> Result<Option<Vec<SegmentSample>>, ProfileError> {
         let segment = self.segment(range);
         let inputs = segment.inputs_from(&self.values);
+        let processors = &round.processors();
         let run =
             || together(&self.workload, self.board, processors, &segment, range, &inputs, self.effort, &mut *go_on);
         let Some(measured) = least_disturbed(run)? else { return Ok(None) };
@@ -173,7 +174,7 @@ impl Sweep<'_> {
                 conditions,
             })
         };
-        Ok(Some(measured.into_iter().filter_map(sample).collect()))
+        Ok(Some(measured.into_iter().filter(|(class, _)| round.measures(class)).filter_map(sample).collect()))
     }
 }
 

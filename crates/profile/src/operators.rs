@@ -14,7 +14,7 @@ use crate::capture::capture;
 use crate::conditions::{Watch, disturbance, is_disturbed};
 use crate::error::ProfileError;
 use crate::measure::MeasuringProgress;
-use crate::rounds::rounds;
+use crate::rounds::{Round, processors_of, rounds};
 use crate::side_by_side::{Participant, side_by_side};
 use crate::stretches::stretches;
 use crate::workload::Workload;
@@ -63,20 +63,20 @@ pub fn measure_operators(
     let time = settings.budget / u32::try_from(rounds.len().max(1)).unwrap_or(u32::MAX);
     let stretches: Vec<_> = rounds.iter().map(|round| stretches_of(workload, &order, round)).collect();
     let all: Vec<&[OperatorId]> = stretches.iter().flatten().map(|(stretch, _)| *stretch).collect();
-    let values = inputs(workload, &order, &all, &rounds.concat())?;
+    let values = inputs(workload, &order, &all, &processors_of(&rounds))?;
 
     let mut samples = Vec::new();
     for (index, stretches) in stretches.iter().enumerate() {
-        for (stretch, processors) in stretches {
+        for (stretch, round) in stretches {
             let segment = Segment::new(workload.graph, stretch.to_vec());
             let time = time / u32::try_from(stretches.len()).unwrap_or(u32::MAX);
             let tracing = Tracing { workload, board, time, half_width: settings.half_width };
             let inputs = segment.inputs_from(&values);
             let go_on = &mut || progress(MeasuringProgress { done: index, total: rounds.len() });
-            let Some(trace) = tracing.least_disturbed(processors, &segment, &inputs, go_on)? else {
+            let Some(trace) = tracing.least_disturbed(&round.processors(), &segment, &inputs, go_on)? else {
                 return Ok(samples);
             };
-            samples.extend(trace.samples(processors.len(), &place));
+            samples.extend(trace.samples(round, &place));
         }
         if !progress(MeasuringProgress { done: index + 1, total: rounds.len() }) {
             break;
@@ -85,19 +85,19 @@ pub fn measure_operators(
     Ok(samples)
 }
 
-/// The stretches of operators that processors of a round run, each with those that run it: the whole network with all of
-/// them, as a rule.
-fn stretches_of<'a>(
-    workload: &Workload<'_>,
-    order: &'a [OperatorId],
-    round: &[Processor],
-) -> Vec<(&'a [OperatorId], Vec<Processor>)> {
-    let mut all: Vec<(&[OperatorId], Vec<Processor>)> = Vec::new();
-    for processor in round {
+/// The stretches of operators that processors of a round are measured on, each with those that run it: the whole network
+/// with all of them, as a rule.
+fn stretches_of<'a>(workload: &Workload<'_>, order: &'a [OperatorId], round: &Round) -> Vec<(&'a [OperatorId], Round)> {
+    let mut all: Vec<(&[OperatorId], Round)> = Vec::new();
+    for processor in &round.measured {
         for stretch in stretches(workload, order, processor) {
             match all.iter_mut().find(|(known, _)| *known == stretch) {
-                Some((_, processors)) => processors.push(processor.clone()),
-                None => all.push((stretch, vec![processor.clone()])),
+                Some((_, round)) => round.measured.push(processor.clone()),
+                None => {
+                    let runs_it = |other: &&Processor| stretch.iter().all(|&id| workload.backend.supports(id, other));
+                    let beside = round.beside.iter().filter(runs_it).cloned().collect();
+                    all.push((stretch, Round { measured: vec![processor.clone()], beside }));
+                }
             }
         }
     }
@@ -154,10 +154,11 @@ impl Trace {
         self.parts.iter().map(|part| disturbance(&part.conditions)).fold(0.0, f64::max)
     }
 
-    /// One sample per class and group of operators; the times of processors of one class are pooled.
-    fn samples(self, concurrent: usize, place: &HashMap<OperatorId, usize>) -> Vec<OperatorSample> {
+    /// One sample per class that was measured and group of operators; the times of processors of one class are pooled.
+    fn samples(self, round: &Round, place: &HashMap<OperatorId, usize>) -> Vec<OperatorSample> {
+        let concurrent = self.parts.len();
         let mut pooled: BTreeMap<(ProcessorClass, Vec<usize>), (Vec<f64>, SampleConditions)> = BTreeMap::new();
-        for part in self.parts {
+        for part in self.parts.into_iter().filter(|part| round.measures(&part.class)) {
             let scale = part.scale();
             for OperatorTimes { operators, seconds } in part.times {
                 let operators = operators.iter().filter_map(|operator| place.get(operator).copied()).collect();

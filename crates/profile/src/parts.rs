@@ -10,7 +10,7 @@ use millstream_predict::samples::PartSample;
 
 use crate::error::ProfileError;
 use crate::measure::{Effort, MeasuringProgress, together};
-use crate::rounds::rounds;
+use crate::rounds::{Round, rounds};
 use crate::workload::Workload;
 
 /// Which parts are measured, and for how long.
@@ -66,18 +66,19 @@ pub fn measure_parts(
 
             let accelerators =
                 board.accelerators().iter().map(|accelerator| Processor::accelerator(accelerator.label.clone()));
-            let all = rounds.iter().cloned().chain(accelerators.map(|processor| vec![processor]));
-            for processors in all {
-                let mut processors = processors;
-                processors.retain(|processor| may_run(along, processor) && workload.runs(&segment, processor));
-                if processors.is_empty() {
+            let all = rounds.iter().cloned().chain(accelerators.map(|processor| Round::alone(vec![processor])));
+            for round in all {
+                let round = round.of_those(|processor| may_run(along, processor) && workload.runs(&segment, processor));
+                if round.measured.is_empty() {
                     continue;
                 }
+                let processors = round.processors();
                 let go_on = &mut || progress(MeasuringProgress { done: samples.len().min(total), total });
                 let blocks = block..block + 1;
                 let measured = together(workload, board, &processors, &segment, &blocks, &inputs, effort, go_on)?;
                 let Some(measured) = measured else { return Ok(samples) };
-                for (processor, (times, conditions)) in measured {
+                for (processor, (times, conditions)) in measured.into_iter().filter(|(class, _)| round.measures(class))
+                {
                     samples.extend(times.statistics().map(|time| PartSample {
                         processor,
                         operators: places.clone(),

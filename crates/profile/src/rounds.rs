@@ -2,22 +2,61 @@
 
 use std::ops::Range;
 
-use millstream_board::{Board, Core, EngineName, Processor};
+use millstream_board::{Board, Cluster, Core, EngineName, Processor, ProcessorClass};
 
-/// Processors that are measured at the same time: for every number of cores, as many such groups as each cluster has
-/// room for, all clusters together. Each engine is measured by itself.
-pub(crate) fn rounds(board: &Board) -> Vec<Vec<Processor>> {
+/// Processors that work at the same time.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Round {
+    /// Those that are measured.
+    pub(crate) measured: Vec<Processor>,
+    /// Those that work beside them, so that what is measured has no core or memory to itself.
+    pub(crate) beside: Vec<Processor>,
+}
+
+impl Round {
+    /// Of processors that have nobody beside them.
+    pub(crate) fn alone(measured: Vec<Processor>) -> Self {
+        Self { measured, beside: Vec::new() }
+    }
+
+    /// All of them, those that are measured first.
+    pub(crate) fn processors(&self) -> Vec<Processor> {
+        [self.measured.as_slice(), &self.beside].concat()
+    }
+
+    /// Those that `are_able`.
+    pub(crate) fn of_those(&self, are_able: impl Fn(&Processor) -> bool) -> Self {
+        let able = |all: &[Processor]| all.iter().filter(|processor| are_able(processor)).cloned().collect();
+        Self { measured: able(&self.measured), beside: able(&self.beside) }
+    }
+
+    /// Whether processors of this class are measured.
+    pub(crate) fn measures(&self, class: &ProcessorClass) -> bool {
+        self.measured.iter().any(|processor| processor.class() == *class)
+    }
+}
+
+/// What is measured at the same time: for every number of cores, as many groups as each cluster has room for, all
+/// clusters together. Each engine is measured by itself; clusters without it work with their first one meanwhile.
+pub(crate) fn rounds(board: &Board) -> Vec<Round> {
     let most = board.clusters().iter().map(|cluster| cluster.cores.len()).max().unwrap_or(0);
     let round = |engine: EngineName, count: usize| {
-        let clusters = board.clusters().iter().filter(|cluster| cluster.engines.contains(engine));
-        let groups = clusters.flat_map(|cluster| {
-            let processor = |cores: &[Core]| cluster.processor(cores.iter().map(|core| core.id)).with_engine(engine);
-            cluster.cores.chunks_exact(count).map(processor)
-        });
-        groups.collect::<Vec<_>>()
+        let groups = |cluster: &Cluster| {
+            let own = if cluster.engines.contains(engine) { engine } else { cluster.engines.first() };
+            let processor = |cores: &[Core]| cluster.processor(cores.iter().map(|core| core.id)).with_engine(own);
+            cluster.cores.chunks_exact(count).map(processor).collect::<Vec<_>>()
+        };
+        let all = board.clusters().iter().flat_map(groups);
+        let (measured, beside) = all.partition(|processor: &Processor| processor.engine == engine);
+        Round { measured, beside }
     };
     let all = board.engines_in_use().flat_map(|engine| (1..=most).map(move |count| round(engine, count)));
-    all.filter(|round| !round.is_empty()).collect()
+    all.filter(|round| !round.measured.is_empty()).collect()
+}
+
+/// All processors of rounds.
+pub(crate) fn processors_of(rounds: &[Round]) -> Vec<Processor> {
+    rounds.iter().flat_map(Round::processors).collect()
 }
 
 /// The chain as a whole and in 2, 4, 8, ... ranges of about equal work, up to `leaves` ranges, coarse ones first.
@@ -63,21 +102,28 @@ mod tests {
         assert_eq!(ranges(&[1.0, 1.0], 16), [0..2, 0..1, 1..2]);
     }
 
+    /// `processors measured | beside them`, for each round of a board.
+    fn names(board: &str) -> Vec<String> {
+        let name = |processors: &[Processor]| processors.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
+        let rounds = rounds(&millstream_test_support::board(board));
+        rounds.iter().map(|round| format!("{} | {}", name(&round.measured), name(&round.beside))).collect()
+    }
+
+    /// Nobody has the memory of the board to itself, also where engines were left out on some clusters.
     #[test]
-    fn each_engine_has_rounds_of_its_own() {
-        let names: Vec<String> = rounds(&millstream_test_support::board("B2#4@openvino,onnxruntime+s1:500#0"))
-            .iter()
-            .map(|round| round.iter().map(ToString::to_string).collect::<Vec<_>>().join(" "))
-            .collect();
-        assert_eq!(names, ["B1 B1 s1", "B2", "B1@openvino B1@openvino", "B2@openvino"]);
+    fn each_engine_has_rounds_of_its_own_beside_others() {
+        assert_eq!(
+            names("B2#4@openvino,onnxruntime+s1:500#0"),
+            ["B1 B1 s1 | ", "B2 | ", "B1@openvino B1@openvino | s1", "B2@openvino | "]
+        );
+        assert_eq!(
+            names("B1#4@openvino+s1:500#0@onnxruntime,openvino"),
+            ["s1 | B1@openvino", "B1@openvino s1@openvino | "]
+        );
     }
 
     #[test]
     fn groups_fill_the_board() {
-        let names: Vec<String> = rounds(&millstream_test_support::board("B3#4+s2:500#0"))
-            .iter()
-            .map(|round| round.iter().map(ToString::to_string).collect::<Vec<_>>().join(" "))
-            .collect();
-        assert_eq!(names, ["B1 B1 B1 s1 s1", "B2 s2", "B3"]);
+        assert_eq!(names("B3#4+s2:500#0"), ["B1 B1 B1 s1 s1 | ", "B2 s2 | ", "B3 | "]);
     }
 }

@@ -14,8 +14,11 @@ use millstream_board::Processor;
 use millstream_frames::FrameMaker;
 use millstream_graph::OperatorId;
 use millstream_partition::Chain;
-use millstream_predict::samples::{OperatorSample, SegmentSample};
-use millstream_profile::{OperatorSettings, ProfileSettings, Workload, measure, measure_operators, measure_transfers};
+use millstream_predict::samples::{OperatorSample, PartSample, SegmentSample};
+use millstream_profile::{
+    OperatorSettings, PartSettings, ProfileSettings, Workload, measure, measure_operators, measure_parts,
+    measure_transfers,
+};
 
 /// Takes 20 microseconds per operator, busily, and makes empty outputs.
 struct Clockwork {
@@ -98,6 +101,32 @@ fn every_class_gets_samples_of_every_scale() {
             // Busy for so long at least; how much longer depends on the machine.
             assert!(sample.time.median_seconds >= 20e-6 * operators as f64, "{sample:?}");
         }
+    }
+}
+
+/// An engine that was left out on one cluster is measured on the other one beside what works there in its place.
+#[test]
+fn a_cluster_without_an_engine_works_beside_those_that_are_measured_with_it() {
+    let model = millstream_zoo::build("tiny-darknet").unwrap();
+    let chain = Chain::of(model.graph());
+    let backend = Clockwork { fails: false };
+    let frame = FrameMaker::new(&model).frame(0).unwrap();
+    let workload = Workload { graph: model.graph(), chain: &chain, backend: &backend, frame: &frame };
+    let board = millstream_test_support::board("B1@openvino+s1:500@onnxruntime,openvino");
+
+    let settings = ProfileSettings { budget: Duration::from_millis(100), leaves: 2, accuracy: 0.5 };
+    let samples = measure(&workload, &board, &settings, &[], &mut |_| true).unwrap();
+    let settings = PartSettings { budget: Duration::from_millis(100), operators: 2, accuracy: 0.5 };
+    let parts = measure_parts(&workload, &board, &settings, &mut |_| true).unwrap();
+    for class in board.processor_classes() {
+        let whole = 0..chain.blocks().len();
+        let of_class = samples.iter().filter(|sample| sample.processor == class && (sample.start..sample.end) == whole);
+        assert_eq!(of_class.map(|sample| sample.concurrent).collect::<Vec<_>>(), [2], "{class}");
+        let mut of_class: Vec<_> = parts.iter().filter(|part| part.processor == class).collect();
+        assert!(!of_class.is_empty() && of_class.iter().all(|part| part.concurrent == 2), "{class}");
+        let key = |part: &PartSample| (part.operators.clone(), part.along, part.channels);
+        of_class.dedup_by_key(|part| key(part));
+        assert_eq!(of_class.len(), parts.iter().filter(|part| part.processor == class).count(), "{class}");
     }
 }
 

@@ -1,6 +1,7 @@
 //! Simple plans that are tried though the search promises more of others, in case the promise is wrong.
 
 use millstream_board::{Cluster, EngineName};
+use millstream_cost::Nanoseconds;
 use millstream_pipeline::{Objective, Plan, PlannedReplica, Problem, choose, pareto_front, whole_network_plans};
 
 use crate::learning::plan_model::PlanModel;
@@ -32,6 +33,7 @@ impl PlanModel<'_> {
         }
         let mut untried = self.whole_plans().concat();
         untried.retain(|whole| !self.is_tried(whole) && !self.is_part_of_tried(whole));
+        let untried: Vec<Plan> = untried.into_iter().map(|whole| self.with_seen_times(whole)).collect();
         let whole = self.plans.best_of(&untried, self.objective)?;
         // Nothing that was tried may have kept to the constraints.
         self.best_tried().is_none_or(|known| self.is_worth_a_trial(whole, known)).then(|| whole.clone())
@@ -55,6 +57,20 @@ impl PlanModel<'_> {
             plans.extend(problem.as_ref().map(whole_network_plans));
         }
         plans
+    }
+
+    /// A plan of one stage with the times that replicas of it had in trials, beside whichever others. What is predicted
+    /// may be wrong by the same part for all of them, and a rival is not to be held to that where it is known better.
+    fn with_seen_times(&self, whole: Plan) -> Plan {
+        let [stage] = whole.stages.as_slice() else { return whole };
+        let tried = self.plans.lessons.tried.iter().filter(|tried| tried.stages.len() == 1);
+        let seen: Vec<&PlannedReplica> = tried.flat_map(|tried| &tried.stages[0].replicas).collect();
+        let time_of = |replica: &PlannedReplica| {
+            seen.iter().find(|seen| seen.processors == replica.processors).map_or(replica.time, |seen| seen.time)
+        };
+        let times: Vec<Nanoseconds> = stage.replicas.iter().map(time_of).collect();
+        let frames_per_second: f64 = times.iter().map(|time| 1.0 / time.seconds()).sum();
+        whole.with_measured(vec![times], Nanoseconds::from_seconds(1.0 / frames_per_second))
     }
 
     /// Whether a trial has run all replicas of this plan of one stage already, beside others. For latency that does not
@@ -82,7 +98,6 @@ impl PlanModel<'_> {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-    use millstream_cost::Nanoseconds;
     use millstream_onnx::ReadOptions;
     use millstream_predict::Profile;
     use millstream_test_support::{board, table};
@@ -195,6 +210,36 @@ mod tests {
                 is_tried.then_some(true),
                 "{tried:?}"
             );
+        }
+    }
+
+    /// All predictions were too long, and a trial has shown so of one engine on the slow core: the other one there is held
+    /// to what the same trial showed of the quick core.
+    #[test]
+    fn instances_are_tried_with_another_engine_by_what_trials_showed_of_the_rest() {
+        let network = Network::open("zoo:tiny-darknet", ReadOptions::default()).unwrap();
+        let board = board("B1@openvino+s1:500@onnxruntime,openvino");
+        for (nanoseconds, is_tried) in [(4200, true), (9000, false)] {
+            let table = table(network.graph(), &board, |_, class| {
+                Some(match (class.cluster.as_str(), class.engine.is_default()) {
+                    ("B", _) => 1300,
+                    (_, true) => 4100,
+                    (_, false) => nanoseconds,
+                })
+            });
+            let mut plans = Plans::search(&network, &board, &table, Aim::default(), &Control::new()).unwrap();
+            let wholes = whole_network_plans(&plans.problem);
+            let instances = wholes.into_iter().find(|plan| plan.configuration() == "(B1@openvino|s1)").unwrap();
+            let part = |part: f64, time: Nanoseconds| Nanoseconds::from_seconds(part * time.seconds());
+            let predicted = instances.stages[0].times();
+            let times = vec![part(0.77, predicted[0]), part(0.95, predicted[1])];
+            let seen = instances.clone().with_measured(vec![times], part(0.81, instances.period));
+            plans.lessons.tried = vec![seen];
+
+            let mut profile = Profile::new(&board, crate::provenance());
+            let model = model(&network, &board, &mut profile, plans, Objective::Throughput);
+            let tried = model.untried_whole().map(|plan| plan.configuration());
+            assert_eq!(tried.as_deref(), is_tried.then_some("(B1@openvino|s1@openvino)"), "{nanoseconds}");
         }
     }
 
