@@ -58,7 +58,7 @@ pub struct SegmentSample {
     pub end: usize,
     /// Bytes that the segment receives from earlier blocks.
     pub input_bytes: u64,
-    /// How many processors ran at the same time, this one included.
+    /// How many processors ran at the same time, this one included; others may have had another engine.
     pub concurrent: usize,
     /// The time of one run.
     pub time: Statistics,
@@ -75,7 +75,7 @@ pub struct OperatorSample {
     pub processor: ProcessorClass,
     /// The operators, counted through the network's blocks.
     pub operators: Vec<usize>,
-    /// How many processors ran at the same time, this one included.
+    /// How many processors ran at the same time, this one included; others may have had another engine.
     pub concurrent: usize,
     /// The time per frame.
     pub time: Statistics,
@@ -100,7 +100,7 @@ pub struct PartSample {
     pub channels: usize,
     /// Channels or rows of the whole.
     pub of: usize,
-    /// How many processors ran at the same time, this one included.
+    /// How many processors ran at the same time, this one included; others may have had another engine.
     pub concurrent: usize,
     /// The time per frame.
     pub time: Statistics,

@@ -119,10 +119,10 @@ impl Sweep<'_> {
         Segment::new(self.workload.graph, self.workload.chain.operators(range.clone()))
     }
 
-    /// Those that run all of a range.
+    /// A round in which a range is measured on those that run all of it.
     fn that_run(&self, round: &Round, range: &Range<usize>) -> Round {
         let segment = self.segment(range);
-        round.of_those(|processor| self.workload.runs(&segment, processor))
+        round.with_work(self.board, |processor| self.workload.runs(&segment, processor))
     }
 
     /// Second measurements of the samples that contradict others, by their places, as far as `progress` let them be
@@ -159,9 +159,7 @@ impl Sweep<'_> {
     ) -> Result<Option<Vec<SegmentSample>>, ProfileError> {
         let segment = self.segment(range);
         let inputs = segment.inputs_from(&self.values);
-        let processors = &round.processors();
-        let run =
-            || together(&self.workload, self.board, processors, &segment, range, &inputs, self.effort, &mut *go_on);
+        let run = || together(&self.workload, self.board, round, &segment, range, &inputs, self.effort, &mut *go_on);
         let Some(measured) = least_disturbed(run)? else { return Ok(None) };
         let sample = |(processor, (times, conditions)): (ProcessorClass, (BatchedTimes, SampleConditions))| {
             Some(SegmentSample {
@@ -169,12 +167,12 @@ impl Sweep<'_> {
                 start: range.start,
                 end: range.end,
                 input_bytes: self.bytes.of(range.clone()),
-                concurrent: processors.len(),
+                concurrent: round.processors().len(),
                 time: times.statistics()?,
                 conditions,
             })
         };
-        Ok(Some(measured.into_iter().filter(|(class, _)| round.measures(class)).filter_map(sample).collect()))
+        Ok(Some(measured.into_iter().filter_map(sample).collect()))
     }
 }
 
@@ -221,13 +219,14 @@ pub(crate) struct Effort {
     pub(crate) accuracy: f64,
 }
 
-/// Runs the same segment on all processors at once until each has enough batches or the time is up. Those that are done
-/// go on running, so that the others' conditions stay the same. `blocks` is for messages. `None` if `go_on` said no.
+/// Runs the same segment on all processors of a round at once until each that is measured has enough batches or the time
+/// is up. Those that are done go on running, so that the others' conditions stay the same. `blocks` is for messages.
+/// `None` if `go_on` said no.
 #[expect(clippy::too_many_arguments, reason = "they are all of one measurement")]
 pub(crate) fn together(
     workload: &Workload<'_>,
     board: &Board,
-    processors: &[Processor],
+    round: &Round,
     segment: &Segment,
     blocks: &Range<usize>,
     inputs: &[Tensor],
@@ -240,6 +239,9 @@ pub(crate) fn together(
         prepared.run(inputs)?;
         prepared.run(inputs)?;
         participant.start();
+        if !round.measures(processor) {
+            participant.finish();
+        }
         let watch = Watch::start(processor);
         let mut times = BatchedTimes::new(board.is_slowed(&processor.cluster));
         let mut conditions = SampleConditions::default();
@@ -264,10 +266,12 @@ pub(crate) fn together(
         processor: processor.clone(),
         source,
     };
-    let Some(outcomes) = side_by_side(processors, run, failed, go_on)? else { return Ok(None) };
+    let processors = round.processors();
+    let Some(outcomes) = side_by_side(&processors, run, failed, go_on)? else { return Ok(None) };
 
     let mut measured = SideBySide::new();
-    for (processor, (times, conditions)) in processors.iter().zip(outcomes) {
+    let outcomes = processors.iter().zip(outcomes).filter(|(processor, _)| round.measures(processor));
+    for (processor, (times, conditions)) in outcomes {
         match measured.get_mut(&processor.class()) {
             Some((merged, _)) => merged.merge(times),
             None => {

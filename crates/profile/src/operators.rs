@@ -61,7 +61,7 @@ pub fn measure_operators(
     let order = workload.chain.operators(workload.chain.whole());
     let place: HashMap<OperatorId, usize> = order.iter().copied().zip(0..).collect();
     let time = settings.budget / u32::try_from(rounds.len().max(1)).unwrap_or(u32::MAX);
-    let stretches: Vec<_> = rounds.iter().map(|round| stretches_of(workload, &order, round)).collect();
+    let stretches: Vec<_> = rounds.iter().map(|round| stretches_of(workload, board, &order, round)).collect();
     let all: Vec<&[OperatorId]> = stretches.iter().flatten().map(|(stretch, _)| *stretch).collect();
     let values = inputs(workload, &order, &all, &processors_of(&rounds))?;
 
@@ -73,10 +73,10 @@ pub fn measure_operators(
             let tracing = Tracing { workload, board, time, half_width: settings.half_width };
             let inputs = segment.inputs_from(&values);
             let go_on = &mut || progress(MeasuringProgress { done: index, total: rounds.len() });
-            let Some(trace) = tracing.least_disturbed(&round.processors(), &segment, &inputs, go_on)? else {
+            let Some(trace) = tracing.least_disturbed(round, &segment, &inputs, go_on)? else {
                 return Ok(samples);
             };
-            samples.extend(trace.samples(round, &place));
+            samples.extend(trace.samples(round.processors().len(), &place));
         }
         if !progress(MeasuringProgress { done: index + 1, total: rounds.len() }) {
             break;
@@ -85,23 +85,31 @@ pub fn measure_operators(
     Ok(samples)
 }
 
-/// The stretches of operators that processors of a round are measured on, each with those that run it: the whole network
-/// with all of them, as a rule.
-fn stretches_of<'a>(workload: &Workload<'_>, order: &'a [OperatorId], round: &Round) -> Vec<(&'a [OperatorId], Round)> {
-    let mut all: Vec<(&[OperatorId], Round)> = Vec::new();
+/// The stretches of operators that processors of a round are measured on, each with those that run it, and with what
+/// others work at beside them: the whole network with all of them, as a rule.
+fn stretches_of<'a>(
+    workload: &Workload<'_>,
+    board: &Board,
+    order: &'a [OperatorId],
+    round: &Round,
+) -> Vec<(&'a [OperatorId], Round)> {
+    let mut all: Vec<(&[OperatorId], Vec<Processor>)> = Vec::new();
     for processor in &round.measured {
         for stretch in stretches(workload, order, processor) {
             match all.iter_mut().find(|(known, _)| *known == stretch) {
-                Some((_, round)) => round.measured.push(processor.clone()),
-                None => {
-                    let runs_it = |other: &&Processor| stretch.iter().all(|&id| workload.backend.supports(id, other));
-                    let beside = round.beside.iter().filter(runs_it).cloned().collect();
-                    all.push((stretch, Round { measured: vec![processor.clone()], beside }));
-                }
+                Some((_, measured)) => measured.push(processor.clone()),
+                None => all.push((stretch, vec![processor.clone()])),
             }
         }
     }
-    all
+
+    let with_others = |(stretch, measured): (&'a [OperatorId], Vec<Processor>)| {
+        let runs = |own: &Processor| stretch.iter().all(|&id| workload.backend.supports(id, own));
+        let others = round.processors().into_iter().filter(|other| !measured.contains(other)).collect();
+        let others = Round { measured: Vec::new(), beside: others }.with_work(board, runs);
+        (stretch, Round { measured, ..others })
+    };
+    all.into_iter().map(with_others).collect()
 }
 
 /// The values that stretches take in. Where all are the whole network, nothing has to run for them.
@@ -120,7 +128,7 @@ fn inputs(
     capture(workload, &parts.map(<[OperatorId]>::to_vec).collect::<Vec<_>>(), processors)
 }
 
-/// What one run of all processors of a round showed.
+/// What one run of all processors of a round showed of those that are measured.
 struct Trace {
     parts: Vec<Part>,
 }
@@ -154,11 +162,10 @@ impl Trace {
         self.parts.iter().map(|part| disturbance(&part.conditions)).fold(0.0, f64::max)
     }
 
-    /// One sample per class that was measured and group of operators; the times of processors of one class are pooled.
-    fn samples(self, round: &Round, place: &HashMap<OperatorId, usize>) -> Vec<OperatorSample> {
-        let concurrent = self.parts.len();
+    /// One sample per class and group of operators; the times of processors of one class are pooled.
+    fn samples(self, concurrent: usize, place: &HashMap<OperatorId, usize>) -> Vec<OperatorSample> {
         let mut pooled: BTreeMap<(ProcessorClass, Vec<usize>), (Vec<f64>, SampleConditions)> = BTreeMap::new();
-        for part in self.parts.into_iter().filter(|part| round.measures(&part.class)) {
+        for part in self.parts {
             let scale = part.scale();
             for OperatorTimes { operators, seconds } in part.times {
                 let operators = operators.iter().filter_map(|operator| place.get(operator).copied()).collect();
@@ -189,17 +196,17 @@ impl Tracing<'_> {
     /// A trace, or the least disturbed one of several. `None` if `go_on` said no.
     fn least_disturbed(
         &self,
-        processors: &[Processor],
+        round: &Round,
         segment: &Segment,
         inputs: &[Tensor],
         go_on: &mut dyn FnMut() -> bool,
     ) -> Result<Option<Trace>, ProfileError> {
-        let Some(mut best) = self.trace(processors, segment, inputs, go_on)? else { return Ok(None) };
+        let Some(mut best) = self.trace(round, segment, inputs, go_on)? else { return Ok(None) };
         for _ in 0..REPETITIONS {
             if !best.is_disturbed() {
                 break;
             }
-            let Some(again) = self.trace(processors, segment, inputs, go_on)? else { return Ok(None) };
+            let Some(again) = self.trace(round, segment, inputs, go_on)? else { return Ok(None) };
             if again.disturbance() < best.disturbance() {
                 best = again;
             }
@@ -210,7 +217,7 @@ impl Tracing<'_> {
     /// `None` if `go_on` said no.
     fn trace(
         &self,
-        processors: &[Processor],
+        round: &Round,
         segment: &Segment,
         inputs: &[Tensor],
         go_on: &mut dyn FnMut() -> bool,
@@ -222,6 +229,9 @@ impl Tracing<'_> {
             let times = self.workload.backend.trace(segment, processor, inputs, &mut |frame| {
                 // The first frame is over before all are ready: it only ends the preparation.
                 participant.start();
+                if !round.measures(processor) {
+                    participant.finish();
+                }
                 let begin: Instant = *begin.get_or_insert_with(Instant::now);
                 if !participant.is_finished() {
                     frames.push(frame.as_secs_f64());
@@ -249,7 +259,10 @@ impl Tracing<'_> {
             processor: processor.clone(),
             source,
         };
-        Ok(side_by_side(processors, run, failed, go_on)?.map(|parts| Trace { parts }))
+        let processors = round.processors();
+        let Some(parts) = side_by_side(&processors, run, failed, go_on)? else { return Ok(None) };
+        let measured = processors.iter().zip(parts).filter(|(processor, _)| round.measures(processor));
+        Ok(Some(Trace { parts: measured.map(|(_, part)| part).collect() }))
     }
 }
 

@@ -68,24 +68,23 @@ pub fn measure_parts(
                 board.accelerators().iter().map(|accelerator| Processor::accelerator(accelerator.label.clone()));
             let all = rounds.iter().cloned().chain(accelerators.map(|processor| Round::alone(vec![processor])));
             for round in all {
-                let round = round.of_those(|processor| may_run(along, processor) && workload.runs(&segment, processor));
+                let runs = |processor: &Processor| may_run(along, processor) && workload.runs(&segment, processor);
+                let round = round.with_work(board, runs);
                 if round.measured.is_empty() {
                     continue;
                 }
-                let processors = round.processors();
                 let go_on = &mut || progress(MeasuringProgress { done: samples.len().min(total), total });
                 let blocks = block..block + 1;
-                let measured = together(workload, board, &processors, &segment, &blocks, &inputs, effort, go_on)?;
+                let measured = together(workload, board, &round, &segment, &blocks, &inputs, effort, go_on)?;
                 let Some(measured) = measured else { return Ok(samples) };
-                for (processor, (times, conditions)) in measured.into_iter().filter(|(class, _)| round.measures(class))
-                {
+                for (processor, (times, conditions)) in measured {
                     samples.extend(times.statistics().map(|time| PartSample {
                         processor,
                         operators: places.clone(),
                         along,
                         channels,
                         of,
-                        concurrent: processors.len(),
+                        concurrent: round.processors().len(),
                         time,
                         conditions,
                     }));

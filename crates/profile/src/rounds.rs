@@ -2,14 +2,15 @@
 
 use std::ops::Range;
 
-use millstream_board::{Board, Cluster, Core, EngineName, Processor, ProcessorClass};
+use millstream_board::{Board, Cluster, Core, EngineName, Processor};
 
 /// Processors that work at the same time.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Round {
     /// Those that are measured.
     pub(crate) measured: Vec<Processor>,
-    /// Those that work beside them, so that what is measured has no core or memory to itself.
+    /// Those that work beside them, so that what is measured has the memory of the board no more to itself than in a
+    /// schedule.
     pub(crate) beside: Vec<Processor>,
 }
 
@@ -24,20 +25,27 @@ impl Round {
         [self.measured.as_slice(), &self.beside].concat()
     }
 
-    /// Those that `are_able`.
-    pub(crate) fn of_those(&self, are_able: impl Fn(&Processor) -> bool) -> Self {
-        let able = |all: &[Processor]| all.iter().filter(|processor| are_able(processor)).cloned().collect();
-        Self { measured: able(&self.measured), beside: able(&self.beside) }
+    /// The same with work that only those do of whom `runs` says so. On all other cores, the first engine of their
+    /// cluster does it that can.
+    pub(crate) fn with_work(&self, board: &Board, runs: impl Fn(&Processor) -> bool) -> Self {
+        let (measured, others): (Vec<Processor>, Vec<Processor>) =
+            self.measured.iter().cloned().partition(|own| runs(own));
+        let with_able_engine = |processor: &Processor| {
+            let cluster = board.cluster(&processor.cluster).ok()?;
+            cluster.engines.iter().map(|engine| processor.clone().with_engine(engine)).find(|other| runs(other))
+        };
+        let beside = others.iter().chain(&self.beside).filter_map(with_able_engine).collect();
+        Self { measured, beside }
     }
 
-    /// Whether processors of this class are measured.
-    pub(crate) fn measures(&self, class: &ProcessorClass) -> bool {
-        self.measured.iter().any(|processor| processor.class() == *class)
+    /// Whether a processor is measured, and does not only work beside others.
+    pub(crate) fn measures(&self, processor: &Processor) -> bool {
+        self.measured.contains(processor)
     }
 }
 
 /// What is measured at the same time: for every number of cores, as many groups as each cluster has room for, all
-/// clusters together. Each engine is measured by itself; clusters without it work with their first one meanwhile.
+/// clusters together. Each engine has rounds of its own; clusters without it work with another one meanwhile.
 pub(crate) fn rounds(board: &Board) -> Vec<Round> {
     let most = board.clusters().iter().map(|cluster| cluster.cores.len()).max().unwrap_or(0);
     let round = |engine: EngineName, count: usize| {
@@ -102,14 +110,17 @@ mod tests {
         assert_eq!(ranges(&[1.0, 1.0], 16), [0..2, 0..1, 1..2]);
     }
 
-    /// `processors measured | beside them`, for each round of a board.
-    fn names(board: &str) -> Vec<String> {
+    /// `processors measured | beside them`.
+    fn name(round: &Round) -> String {
         let name = |processors: &[Processor]| processors.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
-        let rounds = rounds(&millstream_test_support::board(board));
-        rounds.iter().map(|round| format!("{} | {}", name(&round.measured), name(&round.beside))).collect()
+        format!("{} | {}", name(&round.measured), name(&round.beside))
     }
 
-    /// Nobody has the memory of the board to itself, also where engines were left out on some clusters.
+    fn names(board: &str) -> Vec<String> {
+        rounds(&millstream_test_support::board(board)).iter().map(name).collect()
+    }
+
+    /// Clusters work side by side as far as they have so many cores, also where engines were left out on some.
     #[test]
     fn each_engine_has_rounds_of_its_own_beside_others() {
         assert_eq!(
@@ -120,6 +131,20 @@ mod tests {
             names("B1#4@openvino+s1:500#0@onnxruntime,openvino"),
             ["s1 | B1@openvino", "B1@openvino s1@openvino | "]
         );
+    }
+
+    #[test]
+    fn cores_whose_engine_refuses_work_beside_the_others_with_one_that_does_not() {
+        let board = millstream_test_support::board("B1#4@openvino+s1:500#0@onnxruntime,openvino+u1:200#1");
+        let with_work = |runs: &dyn Fn(&Processor) -> bool| {
+            rounds(&board).iter().map(|round| name(&round.with_work(&board, runs))).collect::<Vec<_>>()
+        };
+        assert_eq!(with_work(&|_| true), ["s1 u1 | B1@openvino", "B1@openvino s1@openvino | u1"]);
+        let is_usual = |processor: &Processor| processor.engine.is_default();
+        assert_eq!(with_work(&is_usual), ["s1 u1 | ", " | s1 u1"]);
+        assert_eq!(with_work(&|own| !is_usual(own)), [" | s1@openvino B1@openvino", "B1@openvino s1@openvino | "]);
+        assert_eq!(with_work(&|own| own.cluster != "B"), ["s1 u1 | ", "s1@openvino | u1"]);
+        assert_eq!(with_work(&|_| false), [" | ", " | "]);
     }
 
     #[test]

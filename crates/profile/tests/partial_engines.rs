@@ -9,7 +9,7 @@ use std::time::Duration;
 use millstream_backend::{
     Backend, BackendError, Observed, OperatorTimes, PreparedSegment, Segment, Tensor, TransferTimes,
 };
-use millstream_board::{EngineName, Processor};
+use millstream_board::{EngineName, Processor, ProcessorClass};
 use millstream_frames::FrameMaker;
 use millstream_graph::{Graph, OperatorId};
 use millstream_partition::Chain;
@@ -103,13 +103,17 @@ struct Measured {
 }
 
 fn measured(onnx_runtime_refuses: Range<usize>, openvino_refuses: Range<usize>) -> Measured {
+    measured_on("B1@onnxruntime,openvino", onnx_runtime_refuses, openvino_refuses)
+}
+
+fn measured_on(board: &str, onnx_runtime_refuses: Range<usize>, openvino_refuses: Range<usize>) -> Measured {
     let model = millstream_zoo::build("tiny-darknet").unwrap();
     let chain = Chain::of(model.graph());
     let order = chain.operators(chain.whole());
     let backend = Choosy { graph: model.graph(), order, onnx_runtime_refuses, openvino_refuses };
     let frame = FrameMaker::new(&model).frame(0).unwrap();
     let workload = Workload { graph: model.graph(), chain: &chain, backend: &backend, frame: &frame };
-    let board = millstream_test_support::board("B1@onnxruntime,openvino");
+    let board = millstream_test_support::board(board);
 
     let settings = OperatorSettings { budget: Duration::from_millis(20), half_width: 0.9 };
     let operators = measure_operators(&workload, &board, &settings, &mut |_| true).unwrap();
@@ -164,4 +168,29 @@ fn a_network_that_no_engine_runs_alone_is_measured() {
     assert_eq!(measured.timed(EngineName::OpenVino), (0..9).chain(11..count).collect());
     assert_eq!(measured.unsupported.len(), 2);
     assert!(!measured.segments.is_empty());
+}
+
+/// A cluster without an engine works beside the others with the one it has, wherever that runs what they run.
+#[test]
+fn others_work_beside_what_is_measured_as_far_as_they_can() {
+    for refused in [0..0, 9..11] {
+        let measured = measured_on("B1@openvino+s1:500@onnxruntime,openvino", 0..0, refused.clone());
+        let is_usual = |processor: &ProcessorClass| processor.engine.is_default();
+        let mut seen = BTreeSet::new();
+        for sample in &measured.operators {
+            let expected = if is_usual(&sample.processor) && !refused.is_empty() { 1 } else { 2 };
+            assert_eq!(sample.concurrent, expected, "{sample:?}");
+            assert!(seen.insert((sample.processor.clone(), sample.operators.clone())), "once: {sample:?}");
+        }
+        assert_eq!(seen.iter().filter(|(processor, _)| is_usual(processor)).count(), measured.count());
+
+        let mut seen = BTreeSet::new();
+        for sample in &measured.segments {
+            let mut blocks = measured.blocks[sample.start..sample.end].iter();
+            let is_refused = blocks.any(|block| refused.clone().any(|place| block.contains(&place)));
+            assert_eq!(sample.concurrent, if is_refused { 1 } else { 2 }, "{sample:?}");
+            assert!(seen.insert((sample.processor.clone(), sample.start, sample.end)), "once: {sample:?}");
+        }
+        assert_eq!(seen.iter().filter(|(processor, ..)| is_usual(processor)).count(), 1 + 2 + 4 + 8);
+    }
 }

@@ -87,17 +87,21 @@ fn alone(work: &Computing) -> f64 {
     CORES.map(one).into_iter().filter_map(|thread| thread.join().ok()).sum()
 }
 
-/// Frames per second of an engine, whose results the calling thread receives.
+/// Frames per second of an engine, whose results the calling thread receives: the sum over its replicas.
 fn through(engine: &Engine) -> f64 {
     let begin = Instant::now();
     let frames = std::iter::from_fn(|| (begin.elapsed() < TURN).then(|| vec![Tensor::from_f32([1], vec![0.0])]));
-    let ends: Vec<Instant> = engine
-        .run(frames)
-        .filter_map(|result| result.spans.last().map(|span| span.end))
-        .filter(|end| *end <= begin + TURN)
-        .collect();
-    let (Some(first), Some(last)) = (ends.iter().min(), ends.iter().max()) else { return 0.0 };
-    (ends.len() - 1) as f64 / last.duration_since(*first).as_secs_f64()
+    let mut ends = CORES.map(|_| Vec::new());
+    for span in engine.run(frames).flat_map(|result| result.spans) {
+        ends[span.replica].push(span.end);
+    }
+    ends.map(|ends| {
+        let in_time: Vec<Instant> = ends.into_iter().filter(|end| *end <= begin + TURN).collect();
+        let (Some(first), Some(last)) = (in_time.iter().min(), in_time.iter().max()) else { return 0.0 };
+        (in_time.len() - 1) as f64 / last.duration_since(*first).as_secs_f64()
+    })
+    .into_iter()
+    .sum()
 }
 
 fn main() {

@@ -158,7 +158,10 @@ impl Contender {
     /// Works on copies of the frame for about the given time.
     pub(crate) fn measure(&self, frame: &[Tensor], time: Duration) -> Result<Measurement, Error> {
         match &self.runner {
-            Runner::Engine(engine) => measure_engine(engine, frame, time),
+            Runner::Engine(engine) => {
+                let is_one_at_a_time = self.own.as_ref().is_some_and(|own| own.is_one_at_a_time);
+                measure_engine(engine, frame, time, is_one_at_a_time)
+            }
             Runner::Sessions(sessions) => sessions.measure(frame, time),
         }
     }
@@ -210,22 +213,27 @@ pub(crate) fn is_one_at_a_time(schedule: &Schedule, objective: Objective) -> boo
     objective == Objective::Latency && schedule.frames_in_flight() > 1
 }
 
-fn measure_engine(engine: &Engine, frame: &[Tensor], time: Duration) -> Result<Measurement, Error> {
+fn measure_engine(
+    engine: &Engine,
+    frame: &[Tensor],
+    time: Duration,
+    is_one_at_a_time: bool,
+) -> Result<Measurement, Error> {
     engine.reset_metrics();
     let begin = Instant::now();
     let frames = std::iter::from_fn(|| (begin.elapsed() < time).then(|| frame.to_vec()));
     let mut latencies = Vec::new();
-    let mut ends = Vec::new();
+    let mut ends = steady::ReplicaEnds::default();
     for result in engine.run(frames) {
         latencies.push(result.latency().as_secs_f64());
-        ends.extend(result.spans.last().map(|span| span.end));
+        ends.add(&result.spans);
         result.outcome.map_err(|source| Error::Frame { label: result.sequence.to_string(), source })?;
     }
 
     let metrics = engine.metrics();
     let depth: usize = metrics.iter().map(|stage| stage.replicas.len()).sum();
     let stage_seconds = metrics.iter().map(|stage| stage.slowest_mean().as_secs_f64()).sum();
-    let interval = steady::interval(ends, depth, begin + time);
+    let interval = ends.interval(depth, begin + time, !is_one_at_a_time);
     let frames_per_second = interval.map_or(0.0, |interval| 1.0 / interval.as_secs_f64());
     Measurement::of(&latencies, frames_per_second, Some(stage_seconds))
 }

@@ -3,6 +3,7 @@
 use millstream_board::{Cluster, EngineName};
 use millstream_cost::Nanoseconds;
 use millstream_pipeline::{Objective, Plan, PlannedReplica, Problem, choose, pareto_front, whole_network_plans};
+use millstream_schedule::replicated_period;
 
 use crate::learning::plan_model::PlanModel;
 use crate::plans::timed::with_what_has_times;
@@ -59,18 +60,31 @@ impl PlanModel<'_> {
         plans
     }
 
-    /// A plan of one stage with the times that replicas of it had in trials, beside whichever others. What is predicted
-    /// may be wrong by the same part for all of them, and a rival is not to be held to that where it is known better.
+    /// A plan of one stage for throughput with the mean times that replicas of it had in trials, beside whichever others.
+    /// What is predicted may be wrong by the same part for all of them, and a rival is not to be held to that where it is
+    /// known better. For latency these are not better known: instances may have held each other up.
     fn with_seen_times(&self, whole: Plan) -> Plan {
-        let [stage] = whole.stages.as_slice() else { return whole };
-        let tried = self.plans.lessons.tried.iter().filter(|tried| tried.stages.len() == 1);
-        let seen: Vec<&PlannedReplica> = tried.flat_map(|tried| &tried.stages[0].replicas).collect();
+        let ([stage], Objective::Throughput) = (whole.stages.as_slice(), self.objective) else { return whole };
+        let tried = self.plans.lessons.tried.iter().filter_map(|tried| match tried.stages.as_slice() {
+            [alone] => Some(alone),
+            _ => None,
+        });
+        let seen: Vec<&PlannedReplica> = tried.flat_map(|stage| &stage.replicas).collect();
         let time_of = |replica: &PlannedReplica| {
-            seen.iter().find(|seen| seen.processors == replica.processors).map_or(replica.time, |seen| seen.time)
+            let alike = seen.iter().filter(|seen| seen.processors == replica.processors).map(|seen| seen.time);
+            let times: Vec<Nanoseconds> = alike.collect();
+            let mean = times.iter().copied().sum::<Nanoseconds>().seconds() / times.len() as f64;
+            if times.is_empty() { replica.time } else { Nanoseconds::from_seconds(mean) }
         };
-        let times: Vec<Nanoseconds> = stage.replicas.iter().map(time_of).collect();
-        let frames_per_second: f64 = times.iter().map(|time| 1.0 / time.seconds()).sum();
-        whole.with_measured(vec![times], Nanoseconds::from_seconds(1.0 / frames_per_second))
+
+        let (predicted, times) = (stage.times(), stage.replicas.iter().map(time_of).collect::<Vec<_>>());
+        if times == predicted {
+            return whole;
+        }
+        // What links allow is a part of the predicted period.
+        let part = replicated_period(&times).seconds() / replicated_period(&predicted).seconds();
+        let period = Nanoseconds::from_seconds(part * whole.period.seconds());
+        whole.with_measured(vec![times], period)
     }
 
     /// Whether a trial has run all replicas of this plan of one stage already, beside others. For latency that does not
@@ -240,6 +254,35 @@ mod tests {
             let model = model(&network, &board, &mut profile, plans, Objective::Throughput);
             let tried = model.untried_whole().map(|plan| plan.configuration());
             assert_eq!(tried.as_deref(), is_tried.then_some("(B1@openvino|s1@openvino)"), "{nanoseconds}");
+        }
+    }
+
+    #[test]
+    fn a_replica_takes_as_long_as_it_took_on_the_whole_network_in_trials_for_throughput() {
+        let network = Network::open("zoo:tiny-darknet", ReadOptions::default()).unwrap();
+        let (board, mut plans) = plans(&network);
+        let wholes = whole_network_plans(&plans.problem);
+        let with = |configuration: &str| wholes.iter().find(|plan| plan.configuration() == configuration).unwrap();
+        let (one, instances) = (with("B1"), with("(B1|B1)"));
+        let pipeline = plans.problem.clone().without_replicas();
+        let pipeline = pareto_front(&pipeline).unwrap().into_iter().find(|plan| plan.stages.len() == 2).unwrap();
+        let seen = |times: &[u64]| {
+            let times = times.iter().map(|&time| Nanoseconds(time)).collect();
+            instances.clone().with_measured(vec![times], Nanoseconds(1))
+        };
+        for (objective, tried, time) in [
+            (Objective::Throughput, vec![pipeline.clone()], one.period),
+            (Objective::Throughput, vec![seen(&[3000, 4000])], Nanoseconds(3500)),
+            (Objective::Throughput, vec![pipeline, seen(&[3000, 4000]), seen(&[5000, 4000])], Nanoseconds(4000)),
+            (Objective::Latency, vec![seen(&[3000, 4000])], one.period),
+        ] {
+            plans.lessons.tried = tried;
+            let mut profile = Profile::new(&board, crate::provenance());
+            let model = model(&network, &board, &mut profile, plans, objective);
+            let [alone, both] = [one, instances].map(|plan| model.with_seen_times(plan.clone()));
+            assert_eq!((alone.period, alone.latency, both.latency), (time, time, time), "{objective}");
+            assert!(both.period.0.abs_diff(time.0 / 2) <= 1, "{} of {time}", both.period);
+            plans = model.plans;
         }
     }
 

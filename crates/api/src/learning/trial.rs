@@ -122,13 +122,13 @@ fn stream(
     });
 
     let mut times = StageTimes::new();
-    let mut ends = Vec::new();
+    let mut ends = steady::ReplicaEnds::default();
     for (index, result) in engine.run(frames).enumerate() {
         if index == warm_up + 10 {
             show_steps(&result.steps, graph);
         }
         if index >= warm_up {
-            ends.extend(result.spans.last().map(|span| span.end));
+            ends.add(&result.spans);
             note(&mut times, plan, board, &result);
         }
         result.outcome.map_err(|source| Error::Frame { label: index.to_string(), source })?;
@@ -137,7 +137,7 @@ fn stream(
     if control.is_cancelled() {
         return Err(Error::Interrupted);
     }
-    let period = steady::interval(ends, workers, stop).map_or(plan.period, Nanoseconds::from);
+    let period = ends.interval(workers, stop, true).map_or(plan.period, Nanoseconds::from);
     Ok((times, period))
 }
 

@@ -154,9 +154,11 @@ impl Machine {
     /// [`Error::Unfit`] if somebody asked for another engine.
     pub(crate) fn with_only_engines(&self, engines: &Engines) -> Result<Self, Error> {
         let machine = self.unless_asked(engines);
-        let (asked, measured) = (machine.board.engines(), engines);
-        // That clusters differ is another error.
-        if asked.iter().all(|(cluster, asked)| measured.get(cluster).is_none_or(|measured| measured == asked)) {
+        // That the costs are of other clusters is another error.
+        let is_there = |label: &str| machine.board.clusters().iter().any(|cluster| cluster.label == label);
+        let measured: Engines = engines.clone().into_iter().filter(|(label, _)| is_there(label)).collect();
+        let asked = machine.board.engines();
+        if asked == measured {
             return Ok(machine);
         }
         let engines_of = |engines: &Engines| {
@@ -167,7 +169,7 @@ impl Machine {
         };
         Err(Error::Unfit(format!(
             "the costs are of the engines {}, not of {}; leave the engines out, or measure with them",
-            engines_of(measured),
+            engines_of(&measured),
             engines_of(&asked)
         )))
     }
@@ -206,4 +208,43 @@ pub(crate) fn of_file(path: &Path, board: Board) -> Board {
     // The same file is the same board, however its path is written.
     let file = path.canonicalize().or_else(|_| std::path::absolute(path)).unwrap_or_else(|_| path.to_owned());
     board.of_file_in(file.parent().unwrap_or(path))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+    use super::*;
+
+    #[test]
+    fn costs_are_of_the_engines_that_are_asked_for_on_the_clusters_that_are_there() {
+        let machine = |board: &str| Machine::of_board(millstream_test_support::board(board));
+        let with = |label: &str, engine: EngineName| Engines::from([(label.to_owned(), engine.into())]);
+        let (usual, openvino) = (EngineName::OnnxRuntime, EngineName::OpenVino);
+
+        let chosen = machine("B1+s1").with_only_engines(&with("s", openvino)).unwrap();
+        assert_eq!(chosen.board().engines(), with("s", openvino), "nobody asked for others");
+        for (asked, measured, refused) in [
+            (
+                usual,
+                with("B", openvino),
+                Some("openvino on B, onnxruntime on s, not of onnxruntime on B, onnxruntime on s"),
+            ),
+            (openvino, Engines::new(), Some("onnxruntime on B, onnxruntime on s, not of openvino on B, openvino on s")),
+            (
+                openvino,
+                with("s", openvino),
+                Some("onnxruntime on B, openvino on s, not of openvino on B, openvino on s"),
+            ),
+            (usual, Engines::new(), None),
+            // What the costs say of another cluster is no matter here.
+            (usual, with("u", openvino), None),
+        ] {
+            let machine = machine("B1+s1").with_engines(asked);
+            let found = machine.with_only_engines(&measured).map_err(|error| error.to_string());
+            match refused {
+                Some(refused) => assert!(found.unwrap_err().contains(refused), "{measured:?}"),
+                None => assert_eq!(found.unwrap().board().engines(), machine.board().engines()),
+            }
+        }
+    }
 }

@@ -1,8 +1,10 @@
 //! The rate of a pipeline while frames flow.
 
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 use std::time::{Duration, Instant};
+
+use millstream_runtime::StageSpan;
 
 /// Ends that are kept at the beginning and at the end of a stream, beside those of frames that are in the engine at
 /// once.
@@ -17,6 +19,44 @@ pub(crate) fn interval(mut first: Vec<Instant>, workers: usize, stop: Instant) -
     first.sort_unstable();
     let count = first.len();
     Ends { window: count, early: BinaryHeap::new(), first, last: VecDeque::new(), count }.interval(workers, stop)
+}
+
+/// When the frames of a short stream ended, by the replicas of the last stage.
+#[derive(Debug, Default)]
+pub(crate) struct ReplicaEnds {
+    replicas: BTreeMap<usize, Vec<Instant>>,
+    has_more_stages: bool,
+}
+
+impl ReplicaEnds {
+    /// Adds the end of a frame that went through these stages.
+    pub(crate) fn add(&mut self, spans: &[StageSpan]) {
+        if let Some(last) = spans.last() {
+            self.replicas.entry(last.replica).or_default().push(last.end);
+            self.has_more_stages |= spans.len() > 1;
+        }
+    }
+
+    /// Mean time between the ends of frames, as [`interval`] says. But the replicas of one stage that all had frames
+    /// waiting until `stop` (`is_full`) pass the sum of what each passes in its own time. Those that take unlike times
+    /// are not done with a frame at the same moment, and of the few that slow networks have in a short time, a frame
+    /// more or less is a good part.
+    pub(crate) fn interval(self, workers: usize, stop: Instant, is_full: bool) -> Option<Duration> {
+        let of_replicas = || self.interval_of_replicas(workers, stop);
+        let of_replicas = if is_full && !self.has_more_stages { of_replicas() } else { None };
+        of_replicas.or_else(|| interval(self.replicas.into_values().flatten().collect(), workers, stop))
+    }
+
+    /// `None` if one has had fewer than two frames by then.
+    fn interval_of_replicas(&self, workers: usize, stop: Instant) -> Option<Duration> {
+        let frames_per_second = |ends: &Vec<Instant>| {
+            let in_time: Vec<Instant> = ends.iter().copied().filter(|end| *end <= stop).collect();
+            let time = in_time.iter().max()?.duration_since(*in_time.iter().min()?).as_secs_f64();
+            (time > 0.0).then(|| (in_time.len() - 1) as f64 / time)
+        };
+        let sum: f64 = self.replicas.values().map(frames_per_second).sum::<Option<f64>>()?;
+        Duration::try_from_secs_f64(1.0 / sum).ok().filter(|_| self.replicas.len() == workers)
+    }
 }
 
 /// When frames ended, as far as [`interval`] needs to know: the first ones and the last ones. They may come out of
@@ -98,6 +138,7 @@ impl Ends {
 
 #[cfg(test)]
 mod tests {
+    use millstream_schedule::StageId;
     use proptest::prelude::*;
 
     use super::*;
@@ -122,6 +163,58 @@ mod tests {
         assert_eq!(measured(&[10, 11, 30, 31, 50, 51], 2), Some(10));
         // Too short for the steady part: the pairs at 30 and 50, of which the second ends after the stop.
         assert_eq!(measured(&[30, 31, 90, 91], 2), Some(30));
+    }
+
+    /// Ends of the replicas of a stage in milliseconds, after one stage before it or none.
+    fn replica_ends(stages_before: usize, ends: &[&[u64]], begin: Instant) -> ReplicaEnds {
+        let mut all = ReplicaEnds::default();
+        for (replica, ends) in ends.iter().enumerate() {
+            for &milliseconds in *ends {
+                let span = |stage| StageSpan {
+                    stage,
+                    replica,
+                    start: begin,
+                    end: begin + Duration::from_millis(milliseconds),
+                };
+                all.add(&StageId::all(stages_before + 1).map(span).collect::<Vec<_>>());
+            }
+        }
+        all
+    }
+
+    #[test]
+    fn each_replica_of_one_stage_counts_with_its_own_time() {
+        let begin = Instant::now();
+        let stop = begin + Duration::from_millis(60);
+        let own = |workers: usize, ends: &[&[u64]]| {
+            replica_ends(0, ends, begin).interval_of_replicas(workers, stop).map(|time| time.as_micros())
+        };
+        assert_eq!(own(1, &[&[15, 20, 30, 45]]), Some(10_000));
+        // One in 10 ms and one in 40 ms are one in 8 ms, whichever ends at the edges are seen.
+        assert_eq!(own(2, &[&[3, 13, 23, 33, 43, 53, 63], &[19, 59, 99]]), Some(8_000));
+        assert_eq!(own(2, &[&[9, 19, 29, 39, 49, 59, 69], &[1, 41, 81]]), Some(8_000));
+        assert_eq!(own(2, &[&[50, 30, 10], &[60, 20]]), Some(13_333), "in any order");
+        assert_eq!(own(2, &[&[3, 13, 23], &[40, 80]]), None, "one end in time");
+        assert_eq!(own(2, &[&[3, 13, 23]]), None, "one replica had none");
+        assert_eq!(own(2, &[&[3, 3], &[5, 6]]), None, "no clock is that coarse");
+        assert_eq!(own(0, &[]), None);
+    }
+
+    #[test]
+    fn replicas_that_wait_for_frames_count_together() {
+        let begin = Instant::now();
+        let stop = begin + Duration::from_millis(60);
+        let ends: &[&[u64]] = &[&[5, 25, 35, 55], &[15, 45]];
+        let found = |stages_before: usize, workers: usize, is_full: bool| {
+            replica_ends(stages_before, ends, begin).interval(workers, stop, is_full).map(|time| time.as_micros())
+        };
+        assert_eq!(found(0, 2, true), Some(10_714), "3 in 50 ms and 1 in 30 ms");
+        for (stages_before, workers, is_full) in [(0, 2, false), (1, 2, true)] {
+            assert_eq!(found(stages_before, workers, is_full), Some(10_000));
+        }
+        let late: &[&[u64]] = &[&[10, 30, 50], &[70]];
+        let found = replica_ends(0, late, begin).interval(2, stop, true);
+        assert_eq!(found.map(|time| time.as_micros()), Some(20_000), "one of them has too few");
     }
 
     proptest! {

@@ -11,12 +11,14 @@ use std::time::{Duration, Instant};
 
 use super::real::lock;
 
-/// Looks at a queue before a thread sleeps, with a pause before each that is twice as long as the last.
+/// Looks at a queue before a thread sleeps, with a pause after each that is twice as long as the one before.
 const LOOKS: u32 = 7;
 
-/// A queue with room for so many, of which any end may be cloned.
+/// A queue with room for so many, one at least, of which any end may be cloned.
 pub(crate) fn bounded<T>(capacity: usize) -> (Sender<T>, Receiver<T>) {
-    let state = State { items: VecDeque::new(), senders: 1, receivers: 1, waiting_to_send: 0, waiting_to_receive: 0 };
+    let capacity = capacity.max(1);
+    let items = VecDeque::with_capacity(capacity);
+    let state = State { items, senders: 1, receivers: 1, waiting_to_send: 0, waiting_to_receive: 0 };
     let queue = Queue { capacity, state: Mutex::new(state), room: Condvar::new(), arrival: Condvar::new() };
     let queue = Arc::new(queue);
     (Sender(Arc::clone(&queue)), Receiver(queue))
@@ -209,115 +211,4 @@ impl<T> Drop for Receiver<T> {
 }
 
 #[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-    use std::thread;
-
-    use proptest::prelude::*;
-
-    use super::*;
-
-    /// Longer than a thread looks before it sleeps.
-    const A_WHILE: Duration = Duration::from_millis(20);
-
-    #[test]
-    fn a_full_queue_refuses_and_an_empty_one_has_nothing() {
-        let (sender, receiver) = bounded(2);
-        assert_eq!(receiver.try_recv(), Err(TryRecvError::Empty));
-        assert_eq!((sender.try_send(1), sender.is_full()), (Ok(()), false));
-        assert_eq!((sender.send(2), sender.is_full(), sender.len()), (Ok(()), true, 2));
-        assert_eq!(sender.try_send(3), Err(TrySendError::Full(3)));
-        assert_eq!((receiver.recv(), receiver.try_recv()), (Ok(1), Ok(2)));
-        let begin = Instant::now();
-        assert_eq!(receiver.recv_timeout(A_WHILE), Err(RecvTimeoutError::Timeout));
-        assert!(begin.elapsed() >= A_WHILE);
-    }
-
-    #[test]
-    fn what_is_in_a_queue_outlives_the_last_sender() {
-        let (sender, receiver) = bounded(2);
-        let other = sender.clone();
-        sender.send(1).unwrap();
-        drop(sender);
-        other.send(2).unwrap();
-        drop(other);
-        assert_eq!((receiver.recv(), receiver.recv_timeout(A_WHILE)), (Ok(1), Ok(2)));
-        assert_eq!((receiver.recv(), receiver.try_recv()), (Err(RecvError), Err(TryRecvError::Disconnected)));
-        assert_eq!(receiver.recv_timeout(Duration::MAX), Err(RecvTimeoutError::Disconnected));
-    }
-
-    #[test]
-    fn what_is_in_a_queue_goes_with_the_last_receiver() {
-        let (sender, receiver) = bounded(2);
-        let other = receiver.clone();
-        let held = Arc::new(());
-        sender.send(Arc::clone(&held)).unwrap();
-        drop(receiver);
-        assert_eq!((Arc::strong_count(&held), sender.try_send(Arc::clone(&held))), (2, Ok(())));
-        drop(other);
-        assert_eq!(Arc::strong_count(&held), 1);
-        assert_eq!(sender.send(Arc::clone(&held)), Err(SendError(Arc::clone(&held))));
-        assert!(matches!(sender.try_send(held), Err(TrySendError::Disconnected(_))));
-    }
-
-    /// What a thread that sleeps in `wait` finds after `change`.
-    fn after<T: Send + 'static>(wait: impl FnOnce() -> T + Send + 'static, change: impl FnOnce()) -> T {
-        let waiting = thread::spawn(wait);
-        thread::sleep(A_WHILE);
-        change();
-        waiting.join().unwrap()
-    }
-
-    #[test]
-    fn whoever_sleeps_is_woken_by_what_it_waits_for() {
-        let (sender, receiver) = bounded(1);
-        let waiting = receiver.clone();
-        assert_eq!(after(move || waiting.recv(), || sender.send(1).unwrap()), Ok(1));
-        let waiting = receiver.clone();
-        let in_time = Duration::from_secs(60);
-        assert_eq!(after(move || waiting.recv_timeout(in_time), || sender.send(2).unwrap()), Ok(2));
-        let full = sender.clone();
-        sender.send(3).unwrap();
-        assert_eq!(after(move || full.send(4), || assert_eq!(receiver.recv(), Ok(3))), Ok(()));
-        let full = sender.clone();
-        assert_eq!(after(move || full.send(5), || drop(receiver)), Err(SendError(5)));
-
-        let (sender, receiver) = bounded::<u32>(1);
-        let waiting = receiver.clone();
-        assert_eq!(after(move || [receiver.recv(), waiting.recv()], || drop(sender)), [Err(RecvError); 2]);
-    }
-
-    proptest! {
-        #![proptest_config(ProptestConfig::with_cases(64))]
-        /// However many threads there are at either end.
-        #[test]
-        fn everything_comes_out_once_and_in_the_order_of_its_sender(
-            (capacity, senders, receivers) in (1_usize..5, 1_usize..4, 1_usize..4),
-            count in 0_usize..200,
-        ) {
-            let (sender, receiver) = bounded(capacity);
-            let send = |place: usize| {
-                let sender = sender.clone();
-                thread::spawn(move || (0..count).for_each(|number| sender.send((place, number)).unwrap()))
-            };
-            let sending: Vec<_> = (0..senders).map(send).collect();
-            drop(sender);
-            let take = |_| {
-                let receiver = receiver.clone();
-                thread::spawn(move || std::iter::from_fn(|| receiver.recv().ok()).collect::<Vec<_>>())
-            };
-            let receiving: Vec<_> = (0..receivers).map(take).collect();
-            sending.into_iter().for_each(|thread| thread.join().unwrap());
-            let taken: Vec<Vec<(usize, usize)>> = receiving.into_iter().map(|thread| thread.join().unwrap()).collect();
-            for own in &taken {
-                for place in 0..senders {
-                    prop_assert!(own.iter().filter(|(sender, _)| *sender == place).is_sorted());
-                }
-            }
-            let mut all: Vec<_> = taken.concat();
-            all.sort_unstable();
-            let sent: Vec<_> = (0..senders).flat_map(|place| (0..count).map(move |number| (place, number))).collect();
-            prop_assert_eq!(all, sent);
-        }
-    }
-}
+mod tests;
