@@ -73,17 +73,19 @@ impl PlanModel<'_> {
         let time_of = |replica: &PlannedReplica| {
             let alike = seen.iter().filter(|seen| seen.processors == replica.processors).map(|seen| seen.time);
             let times: Vec<Nanoseconds> = alike.collect();
-            let mean = times.iter().copied().sum::<Nanoseconds>().seconds() / times.len() as f64;
-            if times.is_empty() { replica.time } else { Nanoseconds::from_seconds(mean) }
+            let count = times.len() as f64;
+            let sum: Nanoseconds = times.into_iter().sum();
+            if count > 0.0 { Nanoseconds::from_seconds(sum.seconds() / count) } else { replica.time }
         };
 
         let (predicted, times) = (stage.times(), stage.replicas.iter().map(time_of).collect::<Vec<_>>());
         if times == predicted {
             return whole;
         }
-        // What links allow is a part of the predicted period.
-        let part = replicated_period(&times).seconds() / replicated_period(&predicted).seconds();
-        let period = Nanoseconds::from_seconds(part * whole.period.seconds());
+        // A predicted period that is longer than that of the replicas is that of a link, which none of them makes quicker.
+        let of_replicas = replicated_period(&times);
+        let is_held_by_link = whole.period > replicated_period(&predicted);
+        let period = if is_held_by_link { whole.period.max(of_replicas) } else { of_replicas };
         whole.with_measured(vec![times], period)
     }
 

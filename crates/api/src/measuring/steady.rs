@@ -47,12 +47,15 @@ impl ReplicaEnds {
         of_replicas.or_else(|| interval(self.replicas.into_values().flatten().collect(), workers, stop))
     }
 
-    /// `None` if one has had fewer than two frames by then.
+    /// The last frame of each is the first that ended after that, which it began while others waited: as an instance of a
+    /// rival's, a replica that stalls counts with its stall. `None` if one has had fewer than two frames by then.
     fn interval_of_replicas(&self, workers: usize, stop: Instant) -> Option<Duration> {
         let frames_per_second = |ends: &Vec<Instant>| {
-            let in_time: Vec<Instant> = ends.iter().copied().filter(|end| *end <= stop).collect();
-            let time = in_time.iter().max()?.duration_since(*in_time.iter().min()?).as_secs_f64();
-            (time > 0.0).then(|| (in_time.len() - 1) as f64 / time)
+            let mut ends = ends.clone();
+            ends.sort_unstable();
+            let last = ends.partition_point(|end| *end <= stop).min(ends.len().checked_sub(1)?);
+            let time = ends[last].duration_since(ends[0]).as_secs_f64();
+            (time > 0.0).then(|| last as f64 / time)
         };
         let sum: f64 = self.replicas.values().map(frames_per_second).sum::<Option<f64>>()?;
         Duration::try_from_secs_f64(1.0 / sum).ok().filter(|_| self.replicas.len() == workers)
@@ -194,7 +197,9 @@ mod tests {
         assert_eq!(own(2, &[&[3, 13, 23, 33, 43, 53, 63], &[19, 59, 99]]), Some(8_000));
         assert_eq!(own(2, &[&[9, 19, 29, 39, 49, 59, 69], &[1, 41, 81]]), Some(8_000));
         assert_eq!(own(2, &[&[50, 30, 10], &[60, 20]]), Some(13_333), "in any order");
-        assert_eq!(own(2, &[&[3, 13, 23], &[40, 80]]), None, "one end in time");
+        assert_eq!(own(2, &[&[3, 13, 23], &[40, 80, 81]]), Some(8_000), "2 in 20 ms and 1 in 40 ms");
+        assert_eq!(own(1, &[&[10, 20, 30, 210]]), Some(66_666), "with its stall");
+        assert_eq!(own(2, &[&[3, 13, 23], &[70]]), None, "one frame");
         assert_eq!(own(2, &[&[3, 13, 23]]), None, "one replica had none");
         assert_eq!(own(2, &[&[3, 3], &[5, 6]]), None, "no clock is that coarse");
         assert_eq!(own(0, &[]), None);

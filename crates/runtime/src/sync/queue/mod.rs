@@ -1,8 +1,10 @@
 //! Bounded queues in which whoever waits looks again for some microseconds, and then sleeps.
 //!
-//! Cores are busy with operators here. A thread that would yield its core again and again before it sleeps, as those of
-//! other queues do, takes a turn from a worker on the same core each time: callers who received results that way cost
-//! instances on all cores up to two percent of their frames (the benchmark `busy_cores` shows a part of that).
+//! Cores are busy with operators here. A thread that yields its core again and again before it sleeps, as those of other
+//! queues do, takes a turn from a worker on the same core each time. Two instances of MobileNet v2 on OpenVINO, on two
+//! cores, passed 266 frames/s to a caller that waited so, 275 to one that sleeps at once, and 275 to nobody (medians of
+//! 24 interleaved turns; 185, 190 and 194 of bevformer-like). Work that needs no cache shows nothing of that: see the
+//! benchmark `busy_cores`.
 
 use std::collections::VecDeque;
 use std::sync::mpsc::{RecvError, RecvTimeoutError, SendError, TryRecvError, TrySendError};
