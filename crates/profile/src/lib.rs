@@ -3,8 +3,8 @@
 //! [`measure()`] runs segments of a network - the whole, its halves, quarters and so on down to
 //! [`ProfileSettings::leaves`] pieces - on every number of cores of every cluster, and returns one sample each.
 //! Processors that can work side by side are measured side by side, because that is how a pipeline will use them: what
-//! they cost each other is part of the sample. Each engine is measured at its own time, and clusters without it work with
-//! another one meanwhile. [`measure_operators()`] has the backend tell what each operator takes
+//! they cost each other is part of the sample. Engines are measured one after the other; clusters without the one at hand
+//! work with another one meanwhile. [`measure_operators()`] has the backend tell what each operator takes
 //! while the whole network runs. Times of segments come in batches of several frames; a sample is the median of its
 //! batches, which continue until the relative standard error is small or the time is used up.
 //!

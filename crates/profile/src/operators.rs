@@ -14,7 +14,7 @@ use crate::capture::capture;
 use crate::conditions::{Watch, disturbance, is_disturbed};
 use crate::error::ProfileError;
 use crate::measure::MeasuringProgress;
-use crate::rounds::{Round, processors_of, rounds};
+use crate::rounds::{Round, beside, processors_of, rounds};
 use crate::side_by_side::{Participant, side_by_side};
 use crate::stretches::stretches;
 use crate::workload::Workload;
@@ -105,9 +105,9 @@ fn stretches_of<'a>(
 
     let with_others = |(stretch, measured): (&'a [OperatorId], Vec<Processor>)| {
         let runs = |own: &Processor| stretch.iter().all(|&id| workload.backend.supports(id, own));
-        let others = round.processors().into_iter().filter(|other| !measured.contains(other)).collect();
-        let others = Round { measured: Vec::new(), beside: others }.with_work(board, runs);
-        (stretch, Round { measured, ..others })
+        let all = round.processors();
+        let beside = beside(board, all.iter().filter(|other| !measured.contains(other)), runs);
+        (stretch, Round { measured, beside })
     };
     all.into_iter().map(with_others).collect()
 }

@@ -69,7 +69,7 @@ pub fn measure_parts(
             let all = rounds.iter().cloned().chain(accelerators.map(|processor| Round::alone(vec![processor])));
             for round in all {
                 let runs = |processor: &Processor| may_run(along, processor) && workload.runs(&segment, processor);
-                let round = round.with_work(board, runs);
+                let round = round.for_work(board, runs);
                 if round.measured.is_empty() {
                     continue;
                 }

@@ -25,16 +25,12 @@ impl Round {
         [self.measured.as_slice(), &self.beside].concat()
     }
 
-    /// The same with work that only those do of whom `runs` says so. On all other cores, the first engine of their
-    /// cluster does it that can.
-    pub(crate) fn with_work(&self, board: &Board, runs: impl Fn(&Processor) -> bool) -> Self {
+    /// The round for work that only those do of whom `runs` says so: they are measured if they were, and all other cores
+    /// [work beside them](beside).
+    pub(crate) fn for_work(&self, board: &Board, runs: impl Fn(&Processor) -> bool) -> Self {
         let (measured, others): (Vec<Processor>, Vec<Processor>) =
             self.measured.iter().cloned().partition(|own| runs(own));
-        let with_able_engine = |processor: &Processor| {
-            let cluster = board.cluster(&processor.cluster).ok()?;
-            cluster.engines.iter().map(|engine| processor.clone().with_engine(engine)).find(|other| runs(other))
-        };
-        let beside = others.iter().chain(&self.beside).filter_map(with_able_engine).collect();
+        let beside = beside(board, others.iter().chain(&self.beside), runs);
         Self { measured, beside }
     }
 
@@ -42,6 +38,20 @@ impl Round {
     pub(crate) fn measures(&self, processor: &Processor) -> bool {
         self.measured.contains(processor)
     }
+}
+
+/// The cores of processors, each with the first engine of its cluster of which `runs` says that it does the work. Cores
+/// without one stay idle.
+pub(crate) fn beside<'a>(
+    board: &Board,
+    processors: impl IntoIterator<Item = &'a Processor>,
+    runs: impl Fn(&Processor) -> bool,
+) -> Vec<Processor> {
+    let with_able_engine = |processor: &Processor| {
+        let cluster = board.cluster(&processor.cluster).ok()?;
+        cluster.engines.iter().map(|engine| processor.clone().with_engine(engine)).find(|other| runs(other))
+    };
+    processors.into_iter().filter_map(with_able_engine).collect()
 }
 
 /// What is measured at the same time: for every number of cores, as many groups as each cluster has room for, all
@@ -136,15 +146,15 @@ mod tests {
     #[test]
     fn cores_whose_engine_refuses_work_beside_the_others_with_one_that_does_not() {
         let board = millstream_test_support::board("B1#4@openvino+s1:500#0@onnxruntime,openvino+u1:200#1");
-        let with_work = |runs: &dyn Fn(&Processor) -> bool| {
-            rounds(&board).iter().map(|round| name(&round.with_work(&board, runs))).collect::<Vec<_>>()
+        let for_work = |runs: &dyn Fn(&Processor) -> bool| {
+            rounds(&board).iter().map(|round| name(&round.for_work(&board, runs))).collect::<Vec<_>>()
         };
-        assert_eq!(with_work(&|_| true), ["s1 u1 | B1@openvino", "B1@openvino s1@openvino | u1"]);
+        assert_eq!(for_work(&|_| true), ["s1 u1 | B1@openvino", "B1@openvino s1@openvino | u1"]);
         let is_usual = |processor: &Processor| processor.engine.is_default();
-        assert_eq!(with_work(&is_usual), ["s1 u1 | ", " | s1 u1"]);
-        assert_eq!(with_work(&|own| !is_usual(own)), [" | s1@openvino B1@openvino", "B1@openvino s1@openvino | "]);
-        assert_eq!(with_work(&|own| own.cluster != "B"), ["s1 u1 | ", "s1@openvino | u1"]);
-        assert_eq!(with_work(&|_| false), [" | ", " | "]);
+        assert_eq!(for_work(&is_usual), ["s1 u1 | ", " | s1 u1"]);
+        assert_eq!(for_work(&|own| !is_usual(own)), [" | s1@openvino B1@openvino", "B1@openvino s1@openvino | "]);
+        assert_eq!(for_work(&|own| own.cluster != "B"), ["s1 u1 | ", "s1@openvino | u1"]);
+        assert_eq!(for_work(&|_| false), [" | ", " | "]);
     }
 
     #[test]

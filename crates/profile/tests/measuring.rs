@@ -12,7 +12,7 @@ use millstream_backend::{
 use millstream_backend_ort::{Environment, OrtBackend};
 use millstream_board::Processor;
 use millstream_frames::FrameMaker;
-use millstream_graph::OperatorId;
+use millstream_graph::{Graph, OperatorId};
 use millstream_partition::Chain;
 use millstream_predict::samples::{OperatorSample, PartSample, SegmentSample};
 use millstream_profile::{
@@ -75,13 +75,31 @@ impl PreparedSegment for Busy {
     }
 }
 
+/// A network, and a clock to run it.
+struct TinyDarknet {
+    graph: Arc<Graph>,
+    chain: Chain,
+    backend: Clockwork,
+    frame: Vec<Tensor>,
+}
+
+impl TinyDarknet {
+    fn new(fails: bool) -> Self {
+        let model = millstream_zoo::build("tiny-darknet").unwrap();
+        let chain = Chain::of(model.graph());
+        let frame = FrameMaker::new(&model).frame(0).unwrap();
+        Self { graph: Arc::clone(model.graph()), chain, backend: Clockwork { fails }, frame }
+    }
+
+    fn workload(&self) -> Workload<'_> {
+        Workload { graph: &self.graph, chain: &self.chain, backend: &self.backend, frame: &self.frame }
+    }
+}
+
 #[test]
 fn every_class_gets_samples_of_every_scale() {
-    let model = millstream_zoo::build("tiny-darknet").unwrap();
-    let chain = Chain::of(model.graph());
-    let backend = Clockwork { fails: false };
-    let frame = FrameMaker::new(&model).frame(0).unwrap();
-    let workload = Workload { graph: model.graph(), chain: &chain, backend: &backend, frame: &frame };
+    let network = TinyDarknet::new(false);
+    let (workload, chain) = (network.workload(), &network.chain);
     let settings = ProfileSettings { budget: Duration::from_millis(600), leaves: 8, accuracy: 0.5 };
     let board = millstream_machine::detect().unwrap();
     let mut steps = Vec::new();
@@ -107,11 +125,8 @@ fn every_class_gets_samples_of_every_scale() {
 /// An engine that was left out on one cluster is measured on the other one beside what works there in its place.
 #[test]
 fn a_cluster_without_an_engine_works_beside_those_that_are_measured_with_it() {
-    let model = millstream_zoo::build("tiny-darknet").unwrap();
-    let chain = Chain::of(model.graph());
-    let backend = Clockwork { fails: false };
-    let frame = FrameMaker::new(&model).frame(0).unwrap();
-    let workload = Workload { graph: model.graph(), chain: &chain, backend: &backend, frame: &frame };
+    let network = TinyDarknet::new(false);
+    let (workload, chain) = (network.workload(), &network.chain);
     let board = millstream_test_support::board("B1@openvino+s1:500@onnxruntime,openvino");
 
     let settings = ProfileSettings { budget: Duration::from_millis(100), leaves: 2, accuracy: 0.5 };
@@ -132,12 +147,9 @@ fn a_cluster_without_an_engine_works_beside_those_that_are_measured_with_it() {
 
 #[test]
 fn failures_and_interruptions_are_errors() {
-    let model = millstream_zoo::build("tiny-darknet").unwrap();
-    let chain = Chain::of(model.graph());
     let measure = |fails: bool, go_on: bool| {
-        let backend = Clockwork { fails };
-        let frame = FrameMaker::new(&model).frame(0).unwrap();
-        let workload = Workload { graph: model.graph(), chain: &chain, backend: &backend, frame: &frame };
+        let network = TinyDarknet::new(fails);
+        let workload = network.workload();
         let settings = ProfileSettings { budget: Duration::from_millis(50), leaves: 2, accuracy: 0.5 };
         measure(&workload, &millstream_machine::detect().unwrap(), &settings, &[], &mut |_| go_on)
     };
@@ -148,11 +160,8 @@ fn failures_and_interruptions_are_errors() {
 
 #[test]
 fn what_is_known_is_not_measured_again() {
-    let model = millstream_zoo::build("tiny-darknet").unwrap();
-    let chain = Chain::of(model.graph());
-    let backend = Clockwork { fails: false };
-    let frame = FrameMaker::new(&model).frame(0).unwrap();
-    let workload = Workload { graph: model.graph(), chain: &chain, backend: &backend, frame: &frame };
+    let network = TinyDarknet::new(false);
+    let workload = network.workload();
     let settings = ProfileSettings { budget: Duration::from_millis(100), leaves: 2, accuracy: 0.5 };
     let board = millstream_machine::detect().unwrap();
     let all = measure(&workload, &board, &settings, &[], &mut |_| true).unwrap();

@@ -2,8 +2,9 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
+use std::sync::Mutex;
 use std::time::Duration;
 
 use millstream_backend::{
@@ -25,6 +26,10 @@ struct Choosy<'a> {
     order: Vec<OperatorId>,
     onnx_runtime_refuses: Range<usize>,
     openvino_refuses: Range<usize>,
+    /// Where OpenVINO refuses these, if not everywhere.
+    only_on: Option<&'static str>,
+    /// What was prepared, one entry each time.
+    prepared: Mutex<Vec<(ProcessorClass, usize)>>,
 }
 
 impl Choosy<'_> {
@@ -57,11 +62,14 @@ impl Backend for Choosy<'_> {
             EngineName::OnnxRuntime => &self.onnx_runtime_refuses,
             _ => &self.openvino_refuses,
         };
-        self.order.iter().position(|&id| id == operator).is_some_and(|place| !refused.contains(&place))
+        let refuses = processor.engine.is_default() || self.only_on.is_none_or(|label| label == processor.cluster);
+        let place = self.order.iter().position(|&id| id == operator);
+        place.is_some_and(|place| !(refuses && refused.contains(&place)))
     }
 
     fn prepare(&self, segment: &Segment, processor: &Processor) -> Result<Box<dyn PreparedSegment>, BackendError> {
         self.check(segment, processor)?;
+        self.prepared.lock().unwrap().push((processor.class(), segment.operators.len()));
         let again = Segment::new(self.graph, segment.operators.clone());
         Ok(Box::new(Counting(again.boundary.inputs.len(), again.boundary.outputs.len())))
     }
@@ -97,35 +105,60 @@ impl Observed for Choosy<'_> {
 struct Measured {
     operators: Vec<OperatorSample>,
     segments: Vec<SegmentSample>,
+    /// How often each class was prepared for the whole network, for operators and for segments.
+    whole: [BTreeMap<ProcessorClass, usize>; 2],
     unsupported: Vec<UnsupportedOperators>,
     /// The places of each block's operators.
     blocks: Vec<Range<usize>>,
 }
 
 fn measured(onnx_runtime_refuses: Range<usize>, openvino_refuses: Range<usize>) -> Measured {
-    measured_on("B1@onnxruntime,openvino", onnx_runtime_refuses, openvino_refuses)
+    measured_on("B1@onnxruntime,openvino", onnx_runtime_refuses, openvino_refuses, None)
 }
 
-fn measured_on(board: &str, onnx_runtime_refuses: Range<usize>, openvino_refuses: Range<usize>) -> Measured {
+fn measured_on(
+    board: &str,
+    onnx_runtime_refuses: Range<usize>,
+    openvino_refuses: Range<usize>,
+    only_on: Option<&'static str>,
+) -> Measured {
     let model = millstream_zoo::build("tiny-darknet").unwrap();
     let chain = Chain::of(model.graph());
     let order = chain.operators(chain.whole());
-    let backend = Choosy { graph: model.graph(), order, onnx_runtime_refuses, openvino_refuses };
+    let (count, prepared) = (order.len(), Mutex::default());
+    let backend = Choosy { graph: model.graph(), order, onnx_runtime_refuses, openvino_refuses, only_on, prepared };
+    let whole = || {
+        let mut times = BTreeMap::new();
+        let prepared = std::mem::take(&mut *backend.prepared.lock().unwrap());
+        prepared
+            .into_iter()
+            .filter(|(_, operators)| *operators == count)
+            .for_each(|(class, _)| *times.entry(class).or_default() += 1);
+        times
+    };
     let frame = FrameMaker::new(&model).frame(0).unwrap();
     let workload = Workload { graph: model.graph(), chain: &chain, backend: &backend, frame: &frame };
     let board = millstream_test_support::board(board);
 
     let settings = OperatorSettings { budget: Duration::from_millis(20), half_width: 0.9 };
     let operators = measure_operators(&workload, &board, &settings, &mut |_| true).unwrap();
+    let traced = whole();
     let settings = ProfileSettings { budget: Duration::from_millis(50), leaves: 8, accuracy: 0.9 };
     let segments = measure(&workload, &board, &settings, &[], &mut |_| true).unwrap();
+    let whole = [traced, whole()];
     let mut end = 0;
     let blocks = chain.blocks().iter().map(|block| {
         let start = end;
         end += block.operators.len();
         start..end
     });
-    Measured { operators, segments, unsupported: unsupported_operators(&workload, &board), blocks: blocks.collect() }
+    Measured {
+        operators,
+        segments,
+        whole,
+        unsupported: unsupported_operators(&workload, &board),
+        blocks: blocks.collect(),
+    }
 }
 
 impl Measured {
@@ -174,7 +207,7 @@ fn a_network_that_no_engine_runs_alone_is_measured() {
 #[test]
 fn others_work_beside_what_is_measured_as_far_as_they_can() {
     for refused in [0..0, 9..11] {
-        let measured = measured_on("B1@openvino+s1:500@onnxruntime,openvino", 0..0, refused.clone());
+        let measured = measured_on("B1@openvino+s1:500@onnxruntime,openvino", 0..0, refused.clone(), None);
         let is_usual = |processor: &ProcessorClass| processor.engine.is_default();
         let mut seen = BTreeSet::new();
         for sample in &measured.operators {
@@ -192,5 +225,25 @@ fn others_work_beside_what_is_measured_as_far_as_they_can() {
             assert!(seen.insert((sample.processor.clone(), sample.start, sample.end)), "once: {sample:?}");
         }
         assert_eq!(seen.iter().filter(|(processor, ..)| is_usual(processor)).count(), 1 + 2 + 4 + 8);
+
+        // Once to be measured and once beside the other cluster; more often where something was disturbed.
+        for whole in measured.whole {
+            let of_big_core: usize =
+                whole.iter().filter(|(class, _)| class.cluster == "B").map(|(_, times)| times).sum();
+            assert!(if refused.is_empty() { of_big_core >= 2 } else { of_big_core == 0 }, "{whole:?}");
+        }
     }
+}
+
+/// One cluster refuses operators that the other one runs with the same engine: the other one works beside it on each of
+/// its stretches, and the whole network is measured beside nobody.
+#[test]
+fn a_cluster_that_runs_all_works_beside_the_stretches_of_one_that_does_not() {
+    let measured = measured_on("B1@openvino+s1:500@openvino", 0..0, 9..11, Some("B"));
+    let of = |cluster: &str| {
+        measured.operators.iter().filter(|sample| sample.processor.cluster == cluster).collect::<Vec<_>>()
+    };
+    let (big, small) = (of("B"), of("s"));
+    assert_eq!((big.len(), small.len()), (measured.count() - 2, measured.count()));
+    assert!(big.iter().all(|sample| sample.concurrent == 2) && small.iter().all(|sample| sample.concurrent == 1));
 }

@@ -2,7 +2,9 @@
 
 use millstream_board::{Cluster, EngineName};
 use millstream_cost::Nanoseconds;
-use millstream_pipeline::{Objective, Plan, PlannedReplica, Problem, choose, pareto_front, whole_network_plans};
+use millstream_pipeline::{
+    Objective, Plan, PlannedReplica, PlannedStage, Problem, choose, pareto_front, whole_network_plans,
+};
 use millstream_schedule::replicated_period;
 
 use crate::learning::plan_model::PlanModel;
@@ -65,11 +67,7 @@ impl PlanModel<'_> {
     /// known better. For latency these are not better known: instances may have held each other up.
     fn with_seen_times(&self, whole: Plan) -> Plan {
         let ([stage], Objective::Throughput) = (whole.stages.as_slice(), self.objective) else { return whole };
-        let tried = self.plans.lessons.tried.iter().filter_map(|tried| match tried.stages.as_slice() {
-            [alone] => Some(alone),
-            _ => None,
-        });
-        let seen: Vec<&PlannedReplica> = tried.flat_map(|stage| &stage.replicas).collect();
+        let seen: Vec<&PlannedReplica> = self.tried_of_one_stage().flat_map(|stage| &stage.replicas).collect();
         let time_of = |replica: &PlannedReplica| {
             let alike = seen.iter().filter(|seen| seen.processors == replica.processors).map(|seen| seen.time);
             let times: Vec<Nanoseconds> = alike.collect();
@@ -96,11 +94,18 @@ impl PlanModel<'_> {
         if self.objective != Objective::Throughput {
             return false;
         }
-        self.plans.lessons.tried.iter().any(|tried| {
-            let [other] = tried.stages.as_slice() else { return false };
+        self.tried_of_one_stage().any(|other| {
             let is_there =
                 |replica: &PlannedReplica| other.replicas.iter().any(|own| own.processors == replica.processors);
             stage.replicas.len() <= other.replicas.len() && stage.replicas.iter().all(is_there)
+        })
+    }
+
+    /// The stages of tried plans that leave the network whole.
+    fn tried_of_one_stage(&self) -> impl Iterator<Item = &PlannedStage> {
+        self.plans.lessons.tried.iter().filter_map(|tried| match tried.stages.as_slice() {
+            [stage] => Some(stage),
+            _ => None,
         })
     }
 
@@ -114,6 +119,7 @@ impl PlanModel<'_> {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+    use millstream_board::{Board, ProcessorClass};
     use millstream_onnx::ReadOptions;
     use millstream_predict::Profile;
     use millstream_test_support::{board, table};
@@ -125,6 +131,29 @@ mod tests {
     use crate::network::Network;
     use crate::plans::lessons::Lessons;
     use crate::plans::{Aim, Plans};
+
+    /// What is tried next of plans that leave tiny-darknet whole, after `tried` of those that are planned first. Every
+    /// operator takes so many `nanoseconds` on each class.
+    fn next_whole(
+        board: &Board,
+        nanoseconds: impl Fn(&ProcessorClass) -> u64,
+        objective: Objective,
+        tried: impl FnOnce(Vec<Plan>) -> Vec<Plan>,
+    ) -> Option<String> {
+        let network = Network::open("zoo:tiny-darknet", ReadOptions::default()).unwrap();
+        let table = table(network.graph(), board, |_, class| Some(nanoseconds(class)));
+        let mut plans = Plans::search(&network, board, &table, Aim::default(), &Control::new()).unwrap();
+        plans.lessons.tried = tried(whole_network_plans(&plans.problem));
+
+        let mut profile = Profile::new(board, crate::provenance());
+        let model = model(&network, board, &mut profile, plans, objective);
+        model.untried_whole().map(|plan| plan.configuration())
+    }
+
+    /// That of plans with this configuration.
+    fn only(configuration: &str) -> impl FnOnce(Vec<Plan>) -> Vec<Plan> {
+        move |plans| vec![plans.into_iter().find(|plan| plan.configuration() == configuration).unwrap()]
+    }
 
     /// Pipelines that promise much and keep little are held to the network as a whole, whatever others promise.
     #[test]
@@ -171,18 +200,9 @@ mod tests {
     /// really do is seen when both were tried.
     #[test]
     fn instances_are_tried_beside_one_on_all_cores() {
-        let network = Network::open("zoo:tiny-darknet", ReadOptions::default()).unwrap();
-        let board = board("B2");
         for (two_threads, is_tried) in [(480, true), (400, false)] {
-            let table =
-                table(network.graph(), &board, |_, class| Some(if class.count == 1 { 1000 } else { two_threads }));
-            let mut plans = Plans::search(&network, &board, &table, Aim::default(), &Control::new()).unwrap();
-            let wholes = whole_network_plans(&plans.problem);
-            plans.lessons.tried = vec![wholes.into_iter().find(|plan| plan.configuration() == "B2").unwrap()];
-
-            let mut profile = Profile::new(&board, crate::provenance());
-            let model = model(&network, &board, &mut profile, plans, Objective::Throughput);
-            let tried = model.untried_whole().map(|plan| plan.configuration());
+            let time = |class: &ProcessorClass| if class.count == 1 { 1000 } else { two_threads };
+            let tried = next_whole(&board("B2"), time, Objective::Throughput, only("B2"));
             assert_eq!(tried.as_deref(), is_tried.then_some("(B1|B1)"), "{two_threads}");
         }
     }
@@ -190,17 +210,9 @@ mod tests {
     /// Instances that hold each other up do not show how soon one alone has a frame done.
     #[test]
     fn one_core_is_tried_for_latency_though_it_was_an_instance() {
-        let network = Network::open("zoo:tiny-darknet", ReadOptions::default()).unwrap();
-        let board = board("B2");
         for (objective, is_tried) in [(Objective::Latency, true), (Objective::Throughput, false)] {
-            let table = table(network.graph(), &board, |_, class| Some(if class.count == 1 { 1000 } else { 1300 }));
-            let mut plans = Plans::search(&network, &board, &table, Aim::default(), &Control::new()).unwrap();
-            let wholes = whole_network_plans(&plans.problem);
-            plans.lessons.tried = vec![wholes.into_iter().find(|plan| plan.configuration() == "(B1|B1)").unwrap()];
-
-            let mut profile = Profile::new(&board, crate::provenance());
-            let model = model(&network, &board, &mut profile, plans, objective);
-            let tried = model.untried_whole().map(|plan| plan.configuration());
+            let time = |class: &ProcessorClass| if class.count == 1 { 1000 } else { 1300 };
+            let tried = next_whole(&board("B2"), time, objective, only("(B1|B1)"));
             assert_eq!(tried.as_deref(), is_tried.then_some("B1"), "{objective}");
         }
     }
@@ -208,19 +220,12 @@ mod tests {
     /// An engine that is predicted to take a little longer may turn out to be quicker.
     #[test]
     fn the_whole_network_is_tried_with_each_engine_that_is_close() {
-        let network = Network::open("zoo:tiny-darknet", ReadOptions::default()).unwrap();
-        let board = board("B2@onnxruntime,openvino");
         for (nanoseconds, is_tried) in [(1050, true), (1300, false)] {
-            let table = table(network.graph(), &board, |_, class| {
-                Some(if class.engine.is_default() { 1000 } else { nanoseconds })
+            let time = |class: &ProcessorClass| if class.engine.is_default() { 1000 } else { nanoseconds };
+            let tried = next_whole(&board("B2@onnxruntime,openvino"), time, Objective::Latency, |wholes| {
+                assert_eq!(wholes.len(), 3, "with the quicker engine: one core, two, and instances");
+                wholes
             });
-            let mut plans = Plans::search(&network, &board, &table, Aim::default(), &Control::new()).unwrap();
-            plans.lessons.tried = whole_network_plans(&plans.problem);
-            assert_eq!(plans.lessons.tried.len(), 3, "with the quicker engine: one core, two, and instances");
-
-            let mut profile = Profile::new(&board, crate::provenance());
-            let model = model(&network, &board, &mut profile, plans, Objective::Latency);
-            let tried = model.untried_whole().map(|plan| plan.configuration());
             assert_eq!(
                 tried.as_deref().map(|tried| tried.contains("@openvino")),
                 is_tried.then_some(true),
@@ -233,28 +238,20 @@ mod tests {
     /// to what the same trial showed of the quick core.
     #[test]
     fn instances_are_tried_with_another_engine_by_what_trials_showed_of_the_rest() {
-        let network = Network::open("zoo:tiny-darknet", ReadOptions::default()).unwrap();
         let board = board("B1@openvino+s1:500@onnxruntime,openvino");
         for (nanoseconds, is_tried) in [(4200, true), (9000, false)] {
-            let table = table(network.graph(), &board, |_, class| {
-                Some(match (class.cluster.as_str(), class.engine.is_default()) {
-                    ("B", _) => 1300,
-                    (_, true) => 4100,
-                    (_, false) => nanoseconds,
-                })
+            let time = |class: &ProcessorClass| match (class.cluster.as_str(), class.engine.is_default()) {
+                ("B", _) => 1300,
+                (_, true) => 4100,
+                (_, false) => nanoseconds,
+            };
+            let tried = next_whole(&board, time, Objective::Throughput, |wholes| {
+                let instances = only("(B1@openvino|s1)")(wholes).remove(0);
+                let part = |part: f64, time: Nanoseconds| Nanoseconds::from_seconds(part * time.seconds());
+                let predicted = instances.stages[0].times();
+                let times = vec![part(0.77, predicted[0]), part(0.95, predicted[1])];
+                vec![instances.clone().with_measured(vec![times], part(0.81, instances.period))]
             });
-            let mut plans = Plans::search(&network, &board, &table, Aim::default(), &Control::new()).unwrap();
-            let wholes = whole_network_plans(&plans.problem);
-            let instances = wholes.into_iter().find(|plan| plan.configuration() == "(B1@openvino|s1)").unwrap();
-            let part = |part: f64, time: Nanoseconds| Nanoseconds::from_seconds(part * time.seconds());
-            let predicted = instances.stages[0].times();
-            let times = vec![part(0.77, predicted[0]), part(0.95, predicted[1])];
-            let seen = instances.clone().with_measured(vec![times], part(0.81, instances.period));
-            plans.lessons.tried = vec![seen];
-
-            let mut profile = Profile::new(&board, crate::provenance());
-            let model = model(&network, &board, &mut profile, plans, Objective::Throughput);
-            let tried = model.untried_whole().map(|plan| plan.configuration());
             assert_eq!(tried.as_deref(), is_tried.then_some("(B1@openvino|s1@openvino)"), "{nanoseconds}");
         }
     }

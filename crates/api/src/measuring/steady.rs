@@ -37,18 +37,19 @@ impl ReplicaEnds {
         }
     }
 
-    /// Mean time between the ends of frames, as [`interval`] says. But the replicas of one stage that all had frames
-    /// waiting until `stop` (`is_full`) pass the sum of what each passes in its own time. Those that take unlike times
+    /// Mean time between the ends of frames. Where there is one stage, and all its replicas had frames waiting until
+    /// `stop` (`is_full`), each counts with its own time, and what they pass is added up. Replicas that take unlike times
     /// are not done with a frame at the same moment, and of the few that slow networks have in a short time, a frame
-    /// more or less is a good part.
+    /// more or less is a good part. Otherwise, or where one has too few, as [`interval`] says.
     pub(crate) fn interval(self, workers: usize, stop: Instant, is_full: bool) -> Option<Duration> {
         let of_replicas = || self.interval_of_replicas(workers, stop);
         let of_replicas = if is_full && !self.has_more_stages { of_replicas() } else { None };
         of_replicas.or_else(|| interval(self.replicas.into_values().flatten().collect(), workers, stop))
     }
 
-    /// The last frame of each is the first that ended after that, which it began while others waited: as an instance of a
-    /// rival's, a replica that stalls counts with its stall. `None` if one has had fewer than two frames by then.
+    /// The last frame of each replica that counts is the first that ended after `stop`: it was begun while others waited.
+    /// A replica that stalls counts with its stall, as the instances of rivals do. `None` if one has had fewer than two
+    /// of these frames.
     fn interval_of_replicas(&self, workers: usize, stop: Instant) -> Option<Duration> {
         let frames_per_second = |ends: &Vec<Instant>| {
             let mut ends = ends.clone();

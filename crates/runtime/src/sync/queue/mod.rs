@@ -9,7 +9,7 @@
 use std::collections::VecDeque;
 use std::sync::mpsc::{RecvError, RecvTimeoutError, SendError, TryRecvError, TrySendError};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::real::lock;
 
@@ -79,9 +79,7 @@ impl<T> Queue<T> {
         }
         Ok(item)
     }
-}
 
-impl<T> Queue<T> {
     /// The state once it is not as given any more, or after a moment in which it stayed so.
     fn watch(&self, is_in_vain: impl Fn(&State<T>) -> bool) -> MutexGuard<'_, State<T>> {
         for look in 0..LOOKS {
@@ -111,11 +109,10 @@ impl<T> Sender<T> {
     pub(crate) fn send(&self, item: T) -> Result<(), SendError<T>> {
         let Queue { capacity, room, .. } = &*self.0;
         let mut state = self.0.watch(|state| state.is_stuck(*capacity));
-        while state.is_stuck(*capacity) {
-            state.waiting_to_send += 1;
-            state = room.wait(state).unwrap_or_else(PoisonError::into_inner);
-            state.waiting_to_send -= 1;
-        }
+        state.waiting_to_send += 1;
+        let waited = room.wait_while(state, |state| state.is_stuck(*capacity));
+        state = waited.unwrap_or_else(PoisonError::into_inner);
+        state.waiting_to_send -= 1;
         self.0.put(state, item).map_err(|(TrySendError::Full(item) | TrySendError::Disconnected(item))| SendError(item))
     }
 
@@ -139,31 +136,24 @@ impl<T> Receiver<T> {
     /// The next item, once there is one.
     pub(crate) fn recv(&self) -> Result<T, RecvError> {
         let mut state = self.0.watch(State::is_idle);
-        while state.is_idle() {
-            state.waiting_to_receive += 1;
-            state = self.0.arrival.wait(state).unwrap_or_else(PoisonError::into_inner);
-            state.waiting_to_receive -= 1;
-        }
+        state.waiting_to_receive += 1;
+        let waited = self.0.arrival.wait_while(state, |state| state.is_idle());
+        state = waited.unwrap_or_else(PoisonError::into_inner);
+        state.waiting_to_receive -= 1;
         self.0.take(state).map_err(|_| RecvError)
     }
 
     /// The next item, if there is one within this time.
     pub(crate) fn recv_timeout(&self, time: Duration) -> Result<T, RecvTimeoutError> {
-        // A time that no clock reaches is for ever.
-        let Some(end) = Instant::now().checked_add(time) else {
-            return self.recv().map_err(|RecvError| RecvTimeoutError::Disconnected);
-        };
         let mut state = self.0.watch(State::is_idle);
-        while state.is_idle() {
-            let left = end.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                return Err(RecvTimeoutError::Timeout);
-            }
-            state.waiting_to_receive += 1;
-            state = self.0.arrival.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
-            state.waiting_to_receive -= 1;
-        }
-        self.0.take(state).map_err(|_| RecvTimeoutError::Disconnected)
+        state.waiting_to_receive += 1;
+        let waited = self.0.arrival.wait_timeout_while(state, time, |state| state.is_idle());
+        state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        state.waiting_to_receive -= 1;
+        self.0.take(state).map_err(|nothing| match nothing {
+            TryRecvError::Empty => RecvTimeoutError::Timeout,
+            TryRecvError::Disconnected => RecvTimeoutError::Disconnected,
+        })
     }
 
     /// The next item, if there is one now.
