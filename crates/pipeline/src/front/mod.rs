@@ -3,5 +3,6 @@
 mod front_search;
 pub(crate) mod latency_period;
 mod latency_remainders;
+mod needed_cores;
 pub(crate) mod pareto_front;
 mod stages_within;

@@ -1,0 +1,116 @@
+//! How many cores may be left after the first blocks of a pipeline.
+
+use millstream_partition::BlockId;
+
+use crate::board::core_sets::CoreSet;
+use crate::board::cores::Cores;
+use crate::front::stages_within::StagesWithin;
+use crate::problem::Problem;
+use crate::ways::prefixes::{PrefixId, Prefixes};
+
+/// For each number of blocks done, the numbers of cores that pipelines of these blocks leave under some bound on the
+/// period, and all smaller ones. Under a lower bound, none leaves more: each of its stages takes as many cores as one
+/// within the higher bound does, or more of them.
+///
+/// Numbers of cores stand in runs that differ in the cores of the first cluster only. Of each run, those that are left
+/// are the first ones.
+pub(crate) struct NeededCores {
+    prefixes: Prefixes,
+    runs: Runs,
+    /// By numbers of cores: those that leave room beside them.
+    compatible: Vec<CoreSet>,
+    /// By numbers of cores: those with one core less somewhere.
+    fewer: Vec<Vec<Cores>>,
+    /// By prefixes: the numbers of cores that pipelines of its blocks have.
+    used: Vec<CoreSet>,
+    /// By blocks done, then by runs: how many of a run are left.
+    left: Vec<usize>,
+}
+
+/// The runs of all numbers of cores.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Runs {
+    /// Of each run.
+    pub(crate) length: usize,
+    pub(crate) count: usize,
+}
+
+impl Runs {
+    pub(crate) fn of(problem: &Problem) -> Self {
+        let length = problem.processors.clusters.first().map_or(1, |first| first.count + 1);
+        Self { length, count: problem.counts().len() / length }
+    }
+
+    /// The run that has a number of cores, and its place there.
+    #[inline]
+    pub(crate) fn place(self, cores: Cores) -> (usize, usize) {
+        (cores.index() / self.length, cores.index() % self.length)
+    }
+}
+
+impl NeededCores {
+    pub(crate) fn new(problem: &Problem) -> Self {
+        let (prefixes, counts, runs) = (problem.prefixes(), problem.counts(), Runs::of(problem));
+        Self {
+            prefixes,
+            runs,
+            compatible: CoreSet::with_room_for_each(counts),
+            fewer: counts.all().map(|cores| counts.one_fewer(cores)).collect(),
+            used: vec![CoreSet::none_of(counts); prefixes.len()],
+            left: vec![0; (problem.blocks() + 1) * runs.count],
+        }
+    }
+
+    /// How many of each run may be left once these blocks are done.
+    #[inline]
+    pub(crate) fn left(&self, done: BlockId) -> &[usize] {
+        &self.left[done.index() * self.runs.count..][..self.runs.count]
+    }
+
+    /// Those with one core less somewhere.
+    pub(crate) fn fewer(&self, cores: Cores) -> &[Cores] {
+        &self.fewer[cores.index()]
+    }
+
+    /// Finds them under the present bound, from the first block on.
+    pub(crate) fn find(&mut self, stages: &StagesWithin<'_>, blocks: usize) {
+        self.used.iter_mut().for_each(CoreSet::clear);
+        self.used[PrefixId::NONE.index()].insert(Cores::NONE);
+        for start in (0..blocks).map(BlockId::new) {
+            for (_, prefix) in self.prefixes.after(start) {
+                let (before, after) = self.used.split_at_mut(prefix.index() + 1);
+                let before = &before[prefix.index()];
+                if before.is_empty() {
+                    continue;
+                }
+                for row in stages.rows_after(prefix).map(|row_index| stages.row(row_index)) {
+                    for stage in &row.stages {
+                        let longer = self.prefixes.id(row.blocks.end(), stage.next);
+                        let used = &mut after[longer.index() - prefix.index() - 1];
+                        used.add_sums(before, &self.compatible[stage.cores.index()], stage.cores);
+                    }
+                }
+            }
+        }
+        (0..=blocks).map(BlockId::new).for_each(|done| self.find_left(done));
+    }
+
+    /// What those leave that use as many cores as some pipeline of these blocks, or more. Which senders they end with
+    /// does not count: under a lower bound, a stage may have more of them.
+    fn find_left(&mut self, done: BlockId) {
+        let Self { prefixes, runs, fewer, used, left, .. } = self;
+        let left = &mut left[done.index() * runs.count..][..runs.count];
+        left.fill(0);
+        let mut are_used = vec![false; fewer.len()];
+        for (index, fewer) in fewer.iter().enumerate() {
+            let cores = Cores::at(index);
+            are_used[index] = fewer.iter().any(|fewer| are_used[fewer.index()])
+                || prefixes.after(done).any(|(_, prefix)| used[prefix.index()].contains(cores));
+            if are_used[index] {
+                let (run, place) = runs.place(cores);
+                let counterpart = &mut left[runs.count - 1 - run];
+                *counterpart = (*counterpart).max(runs.length - place);
+            }
+        }
+    }
+}
