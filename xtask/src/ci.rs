@@ -2,6 +2,7 @@
 
 use std::process::Command;
 
+use crate::beside::run_both;
 use crate::command::{Failure, cargo, crates, package, run};
 use crate::folders::{root, target_folder};
 use crate::untested::Untested;
@@ -30,21 +31,20 @@ fn test_collecting(arguments: &[String], untested: &Untested) -> Result<(), Fail
         command
     };
 
-    let mut tests = with_environment(cargo());
-    tests.args(["test", "--release"]).args(all_packages(arguments)).args(arguments);
-    if arguments.is_empty() {
-        // Together with the tests, the library for C takes half a minute; by itself, which its tests fall back on,
-        // nearly everything is compiled with other features.
-        let mut build = with_environment(cargo());
-        run(build.args(["build", "--release", "--workspace", "--lib", "--tests"]))?;
-        // All that fails is wanted from one run of nearly half an hour, not the first of it.
-        tests.arg("--no-fail-fast").env("MILLSTREAM_C_LIBRARY", target_folder().join("release"));
-    }
-    run(untested.collect_from(&mut tests))?;
+    let tests = || {
+        let mut tests = with_environment(cargo());
+        untested.collect_from(tests.args(["test", "--release"]).args(all_packages(arguments)).args(arguments));
+        tests
+    };
     // Arguments ask for some of the tests only.
     if !arguments.is_empty() {
-        return Ok(());
+        return run(&mut tests());
     }
+    // Together with the tests, the library for C takes half a minute; by itself, which its tests fall back on, nearly
+    // everything is compiled with other features.
+    let mut build = with_environment(cargo());
+    run(build.args(["build", "--release", "--workspace", "--lib", "--tests"]))?;
+    run_tests(tests)?;
     light::test()?;
     certificates::certificates(&certificates::FEW.map(str::to_owned))?;
     soak::soak(&[])?;
@@ -52,6 +52,19 @@ fn test_collecting(arguments: &[String], untested: &Untested) -> Result<(), Fail
     outside::outside()?;
     conformance::conformance(&[])?;
     conformance::with_openvino(conformance::SOME)
+}
+
+/// Runs all tests, those of whole programs beside all others: each wait for much, and a core is idle then. All that
+/// fails is wanted from one run of so many minutes, not the first of it.
+fn run_tests(tests: impl Fn() -> Command) -> Result<(), Failure> {
+    let of_kind = |kinds: &[&str]| {
+        let mut tests = tests();
+        tests.args(kinds).arg("--no-fail-fast").env("MILLSTREAM_C_LIBRARY", target_folder().join("release"));
+        tests
+    };
+    let (whole, units, examples) = (&["--test", "*"], &["--lib", "--bins"], &["--doc"]);
+    let beside = target_folder().join("millstream/tests-beside.txt");
+    run_both(&mut of_kind(whole), &mut [of_kind(units), of_kind(examples)], &beside)
 }
 
 /// What says that all packages are meant, unless arguments name some: beside it cargo would not look at these.

@@ -8,6 +8,7 @@
 mod arrows;
 mod bench_record;
 mod benchmarks;
+mod beside;
 mod book;
 mod certificates;
 mod chaos;
