@@ -7,6 +7,8 @@ use millstream_pipeline::SearchProgress;
 use millstream_predict::LeftOutEngine;
 use millstream_runtime::TuningEvent;
 
+use crate::disturbance::Disturbance;
+
 /// How the caller follows work that takes long, and ends it early.
 ///
 /// ```
@@ -44,8 +46,8 @@ pub enum Event<'a> {
         created: &'a str,
         /// How long ago; `None` if nobody can tell.
         age: Option<Duration>,
-        /// How many cores other programs used meanwhile.
-        other_cores: f64,
+        /// What held up the work meanwhile.
+        during: Disturbance,
     },
     /// A profile that was made earlier does not hold any more, so a new one is made.
     MeasuredAnew {
@@ -54,12 +56,12 @@ pub enum Event<'a> {
         /// What speaks against it.
         reason: &'a str,
     },
-    /// Other programs worked while something was measured, also when that was repeated.
+    /// Other programs worked, or clocks were lowered, while something was measured, also when that was repeated.
     Disturbed {
         /// What was measured, such as `measuring squeezenet`.
         activity: &'a str,
-        /// How many cores they used.
-        cores: f64,
+        /// What held it up.
+        by: Disturbance,
     },
     /// An engine can't help on a cluster, and is not used there.
     LeftOut(&'a LeftOutEngine),

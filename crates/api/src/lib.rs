@@ -58,6 +58,7 @@ pub mod bindings;
 mod certifying;
 mod contest;
 mod control;
+mod disturbance;
 mod error;
 pub mod files;
 mod learning;
@@ -93,6 +94,7 @@ pub use contest::{
     TURN, TurnOptions, Waiting, compare, session_options, with_slow_cores,
 };
 pub use control::{Control, Event, Progress, ProgressUnit};
+pub use disturbance::Disturbance;
 pub use error::{Error, ErrorKind};
 pub use machine::{BuiltInBoard, Machine, engines};
 pub use measuring::{CostSource, PROFILE_BUDGET, read_profile};

@@ -15,7 +15,7 @@ use crate::versions::{SUPPORTED, VARIABLE};
 pub enum OpenVinoError {
     /// The library is nowhere to be found.
     #[error(
-        "there is no OpenVINO: {looked}; `pip install openvino=={}` and set {} to the package's folder",
+        "there is no OpenVINO: {looked}; `pip install 'openvino=={}'` and set {} to the package's folder",
         SUPPORTED,
         VARIABLE
     )]
@@ -33,7 +33,7 @@ pub enum OpenVinoError {
     },
     /// It has another version than those that this was written for.
     #[error(
-        "{} is OpenVINO {version}, which is not supported; `pip install openvino=={}` and set {} to the package's folder",
+        "{} is OpenVINO {version}, which is not supported; `pip install 'openvino=={}'` and set {} to the package's folder",
         .path.display(), SUPPORTED, VARIABLE
     )]
     WrongVersion {

@@ -65,8 +65,8 @@
 //! own test models show what else differs at edges; `crates/conformance/refusals-openvino.txt` lists them.
 //!
 //! Invariants: this crate does not pin the calling thread, but puts it back where the library moves it; nothing is
-//! computed with less precision than the model says unless [`OpenVinoBackend::with_precision`] is asked for; the
-//! library never writes to a tensor that it was given to read.
+//! computed with less precision than the model says unless [`OpenVinoBackend::with_precision`] is asked for, but on an
+//! NPU, which has no floats of 32 bits; the library never writes to a tensor that it was given to read.
 
 mod backend;
 mod convert;

@@ -55,10 +55,7 @@ impl OpenVinoSegment {
         if let Some(pinning) = pinning {
             pinning.check();
         }
-        made.map_err(|error| match (&error, device) {
-            (BackendError::Failed { .. }, Some(device)) => device.lost().unwrap_or(error),
-            _ => error,
-        })
+        made.map_err(|error| failure(error, || device.as_ref()?.lost()))
     }
 
     /// Runs a frame into one output, whose place is given, if there is room for it there. Says whether it did.
@@ -71,6 +68,14 @@ impl OpenVinoSegment {
         marks::mark(output);
         self.infer(inputs, &mut [Output::Borrowed { element: port.element, dimensions, bytes: &mut *output }])?;
         Ok(marks::is_written(output))
+    }
+}
+
+/// Why a frame failed: where the library fails and its device is gone, that is why. `lost` asks whether it is.
+fn failure(error: BackendError, lost: impl FnOnce() -> Option<BackendError>) -> BackendError {
+    match error {
+        BackendError::Failed { .. } => lost().unwrap_or(error),
+        other => other,
     }
 }
 
@@ -99,5 +104,19 @@ impl PreparedSegment for OpenVinoSegment {
     fn run_into(&mut self, inputs: &[Tensor], output: &mut [u8]) -> Result<(), BackendError> {
         check_inputs(self.parts.inputs.iter(), inputs)?;
         if self.infer_into(inputs, output)? { Ok(()) } else { copy_output(&self.run(inputs)?, output) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_device_that_is_gone_is_why_a_frame_failed() {
+        let gone = || Some(BackendError::DeviceLost { backend: "openvino".to_owned(), detail: "GPU".to_owned() });
+        let failed = || BackendError::failed("no such thing".to_owned());
+        assert!(matches!(failure(failed(), gone), BackendError::DeviceLost { .. }));
+        assert!(matches!(failure(failed(), || None), BackendError::Failed { .. }));
+        assert!(matches!(failure(BackendError::Cancelled, gone), BackendError::Cancelled), "nobody's fault");
     }
 }

@@ -79,7 +79,12 @@ pub(crate) const ALL: [BuiltIn; 15] = [
     BuiltIn { name: ep::VSINPU::NAME, place: NPU, is_available: ep::VSINPU::is_available, make: vsinpu },
     BuiltIn::of::<ep::Vitis>(NPU),
     BuiltIn::of::<ep::WebGPU>(GPU),
-    BuiltIn::of::<ep::XNNPACK>(ProviderPlace::Cores),
+    BuiltIn {
+        name: ep::XNNPACK::NAME,
+        place: ProviderPlace::Cores,
+        is_available: ep::XNNPACK::is_available,
+        make: xnnpack,
+    },
 ];
 
 fn with_any_options<E: ArbitrarilyConfigurableExecutionProvider + Default>(
@@ -116,6 +121,23 @@ fn vsinpu(options: &BTreeMap<String, String>) -> Result<ExecutionProviderDispatc
     Ok(ep::VSINPU.build())
 }
 
+/// The only option of XNNPACK. Without it, it takes as many threads as the worker has.
+pub(crate) const XNNPACK_THREADS: &str = "intra_op_num_threads";
+
+fn xnnpack(options: &BTreeMap<String, String>) -> Result<ExecutionProviderDispatch, String> {
+    only_options(options, &[XNNPACK_THREADS])?;
+    let provider = ep::XNNPACK::default();
+    Ok(match options.get(XNNPACK_THREADS) {
+        None => provider.build(),
+        Some(threads) => {
+            let threads = threads
+                .parse()
+                .map_err(|_| format!("the option {XNNPACK_THREADS} is '{threads}', must be a number from 1"))?;
+            provider.with_intra_op_num_threads(threads).build()
+        }
+    })
+}
+
 fn only_options(options: &BTreeMap<String, String>, known: &[&str]) -> Result<(), String> {
     match options.keys().find(|key| !known.contains(&key.as_str())) {
         None => Ok(()),
@@ -145,6 +167,10 @@ mod tests {
         assert!(refused("ACLExecutionProvider", "enable_fast_math", "yes").contains("must be 0 or 1"));
         assert!(refused("ACLExecutionProvider", "fast", "1").contains("no option 'fast', only enable_fast_math"));
         assert!(refused("RknpuExecutionProvider", "cores", "3").contains("no option 'cores'"));
+        assert!(refused("VSINPUExecutionProvider", "cores", "3").contains("no option 'cores'"));
+        assert_eq!(refused("XnnpackExecutionProvider", "intra_op_num_threads", "2"), "");
+        assert!(refused("XnnpackExecutionProvider", "intra_op_num_threads", "0").contains("a number from 1"));
+        assert!(refused("XnnpackExecutionProvider", "threads", "2").contains("no option 'threads', only intra_op"));
         assert_eq!(refused("QNNExecutionProvider", "backend_type", "htp"), "", "ONNX Runtime checks these");
     }
 

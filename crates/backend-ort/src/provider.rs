@@ -10,7 +10,7 @@ use ort::ep::ExecutionProviderDispatch;
 use ort::memory::DeviceType;
 use ort::session::builder::SessionBuilder;
 
-use crate::built_in_providers::{self as built_in, BuiltIn, ProviderPlace};
+use crate::built_in_providers::{self as built_in, BuiltIn, ProviderPlace, XNNPACK_THREADS};
 use crate::environment::Environment;
 use crate::library::VARIABLE;
 use crate::whole_library::fault;
@@ -34,8 +34,8 @@ enum Source {
     },
 }
 
-/// The option by which XNNPACK is told its threads: the session's do not work for it.
-const XNNPACK: (&str, &str) = ("XnnpackExecutionProvider", "intra_op_num_threads");
+/// The provider that is told its threads by an option: the session's do not work for it.
+const XNNPACK: &str = "XnnpackExecutionProvider";
 
 impl OpenProvider {
     /// # Errors
@@ -85,7 +85,7 @@ impl OpenProvider {
                 let chosen = devices(&self.environment, prefix).into_iter().nth(*device);
                 builder.with_devices(chosen, Some(&options))
             }
-            Source::BuiltIn { .. } if self.provider() == XNNPACK.0 && !options.contains_key(XNNPACK.1) => {
+            Source::BuiltIn { .. } if self.provider() == XNNPACK && !options.contains_key(XNNPACK_THREADS) => {
                 let xnnpack = ort::ep::XNNPACK::default();
                 let threads = std::num::NonZeroUsize::new(threads).unwrap_or(std::num::NonZeroUsize::MIN);
                 builder

@@ -50,11 +50,13 @@ impl OrtBackend {
         let mut mover = lock(&device.mover);
         let input = Tensor::from_f32([1, elements], vec![0.5; elements]);
         if mover.as_ref().is_none_or(|(size, _)| *size != elements) {
-            let mut made = LIGHT.iter().find_map(|light| self.light_session(device, light, elements));
-            if let Some(session) = &mut made {
-                (0..WARM_UP).try_for_each(|_| timed(session, &input).map(drop))?;
-            }
-            *mover = Some((elements, made));
+            let made = LIGHT.iter().find_map(|light| self.light_session(device, light, elements));
+            // One that fails is kept out, so that nobody makes it again.
+            let warm = made.and_then(|mut session| {
+                (0..WARM_UP).try_for_each(|_| timed(&mut session, &input).map(drop))?;
+                Some(session)
+            });
+            *mover = Some((elements, warm));
         }
         let (_, session) = mover.as_mut()?;
         timed(session.as_mut()?, &input).map(|time| time / 2)

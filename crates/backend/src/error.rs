@@ -35,7 +35,7 @@ pub enum BackendError {
         found: String,
     },
     /// The device is gone or unusable: no later frame will succeed on it either.
-    #[error("the device of the backend '{backend}' is lost: {detail}")]
+    #[error("the device of the backend '{backend}' is lost: {detail}; look at its driver, or plan without it")]
     DeviceLost {
         /// The backend.
         backend: String,

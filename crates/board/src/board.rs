@@ -25,6 +25,7 @@ pub struct Board {
     pub(crate) providers: Vec<Provider>,
     pub(crate) links: Vec<Link>,
     pub(crate) memory: Option<Memory>,
+    pub(crate) quota_cores: Option<f64>,
 }
 
 /// The memory that clusters and accelerators share.
@@ -96,6 +97,12 @@ impl Board {
     /// The size of the memory that clusters share, where it is known.
     pub fn memory_bytes(&self) -> Option<u64> {
         self.memory.and_then(|memory| memory.bytes)
+    }
+
+    /// How many cores' time a container may use on all cores together, where that is no more than all of it: 1.5 are
+    /// three seconds of processor time in two.
+    pub fn quota_cores(&self) -> Option<f64> {
+        self.quota_cores
     }
 
     /// All cores of all clusters.

@@ -42,6 +42,10 @@ pub struct BoardDocument {
     /// The memory that they share, where its speed is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<Memory>,
+    /// How many cores' time a container may use on all cores together, where that is no more than all of it: its threads
+    /// wait once they have used it up, so that what is measured is slower than on a core alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quota_cores: Option<f64>,
 }
 
 impl Document for BoardDocument {
@@ -76,7 +80,18 @@ impl Board {
             providers: Vec::new(),
             links: Vec::new(),
             memory: None,
+            quota_cores: None,
         })
+    }
+
+    /// The same board in a container that may use so many cores' time; without a quota if that is more than its cores
+    /// have.
+    ///
+    /// # Errors
+    /// [`BoardError::Invalid`] if it is not a positive number.
+    pub fn with_quota(&self, quota_cores: f64) -> Result<Self, BoardError> {
+        let is_limit = quota_cores.is_nan() || quota_cores <= self.cores().count() as f64;
+        Self::try_from(BoardDocument { quota_cores: is_limit.then_some(quota_cores), ..self.to_document() })
     }
 
     /// The same board with these accelerators.
@@ -106,6 +121,7 @@ impl Board {
             providers: self.providers.clone(),
             links: self.links.clone(),
             memory: self.memory,
+            quota_cores: self.quota_cores,
         }
     }
 }
@@ -121,11 +137,14 @@ impl TryFrom<BoardDocument> for Board {
         provider::check(&document.providers, &document.clusters, &document.accelerators)?;
         check_links(&document.links, &labels)?;
         check_memory(document.memory)?;
+        if document.quota_cores.is_some_and(|cores| !is_positive(cores)) {
+            return invalid("quota_cores".into(), "must be a positive number");
+        }
 
         let mut clusters = document.clusters;
         clusters.sort_by_key(|cluster| std::cmp::Reverse(cluster.capacity));
-        let BoardDocument { name, accelerators, providers, links, memory, .. } = document;
-        Ok(Self { name, clusters, accelerators, providers, links, memory })
+        let BoardDocument { name, accelerators, providers, links, memory, quota_cores, .. } = document;
+        Ok(Self { name, clusters, accelerators, providers, links, memory, quota_cores })
     }
 }
 

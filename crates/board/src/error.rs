@@ -23,7 +23,10 @@ pub enum BoardError {
         detail: String,
     },
     /// A processor names a cluster that the board does not have.
-    #[error("board '{board}' has no cluster or accelerator '{cluster}'; it has {}", clusters.join(", "))]
+    #[error(
+        "board '{board}' has no cluster or accelerator '{cluster}'; it has {}; what was planned for another board needs that one and its engines, and if a device is gone, look at its driver, or plan without it",
+        clusters.join(", ")
+    )]
     UnknownCluster {
         /// The board.
         board: String,

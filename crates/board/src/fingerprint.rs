@@ -8,7 +8,7 @@ use crate::provider::Provider;
 
 impl Board {
     /// Identifies the hardware and what computes on it, whatever the board is called: a digest of clusters, cores,
-    /// speeds, caches, engines and accelerators.
+    /// speeds, caches, engines, accelerators and the quota of processor time.
     pub fn fingerprint(&self) -> String {
         let mut hasher = Sha256::new();
         for cluster in &self.clusters {
@@ -25,6 +25,9 @@ impl Board {
             }
         }
 
+        if let Some(cores) = self.quota_cores {
+            hasher.update(format!("quota {cores} "));
+        }
         for accelerator in &self.accelerators {
             let Accelerator { label, kind, name, processing_elements, hertz, .. } = accelerator;
             hasher.update(format!("{label} {kind} {name:?} {processing_elements:?} {hertz:?} "));

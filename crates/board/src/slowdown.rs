@@ -40,12 +40,13 @@ impl Board {
         Ok(board)
     }
 
-    /// Whether load is known to run beside the work on cores of the cluster with this label, which makes them appear
-    /// slower ([`Board::with_slowdown`]). One such core counts for its whole cluster, whose cores are alike. What is
+    /// Whether the system is known to hold up the work on cores of the cluster with this label again and again: because
+    /// load runs beside it that makes them appear slower ([`Board::with_slowdown`]), or because a container's quota is
+    /// used up ([`Board::quota_cores`]). One such core counts for its whole cluster, whose cores are alike. What is
     /// measured there depends on how the system shares a core, for which those who measure allow; `false` on
     /// accelerators.
     pub fn is_slowed(&self, cluster: &str) -> bool {
-        let slowed = |core: &Core| core.emulated_slowdown.is_some();
+        let slowed = |core: &Core| self.quota_cores.is_some() || core.emulated_slowdown.is_some();
         self.clusters.iter().any(|own| own.label == cluster && own.cores.iter().any(slowed))
     }
 }

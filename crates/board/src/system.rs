@@ -102,8 +102,8 @@ impl System {
     }
 
     /// All hosts as one board, for schedules, evaluation and simulation: clusters and accelerators are labelled
-    /// `host/label`, and cores are numbered through, host by host. What hosts know of their memories is left out, as no
-    /// two of them share one; the links between hosts are [`System::links`].
+    /// `host/label`, and cores are numbered through, host by host. What hosts know of their memories and of quotas is
+    /// left out, as no two of them share any; the links between hosts are [`System::links`].
     pub fn board(&self) -> Board {
         let boards: Vec<Board> = self.hosts.iter().map(Host::in_system).collect();
         let mut clusters: Vec<Cluster> = boards.iter().flat_map(|board| board.clusters.clone()).collect();
@@ -121,6 +121,7 @@ impl System {
             providers,
             links: boards.iter().flat_map(|board| board.links.clone()).collect(),
             memory: None,
+            quota_cores: None,
         }
     }
 }
@@ -152,6 +153,7 @@ impl Host {
             providers: self.board.providers.clone(),
             links: self.board.links.iter().map(link).collect(),
             memory: self.board.memory,
+            quota_cores: self.board.quota_cores,
         }
     }
 

@@ -128,6 +128,25 @@ fn a_slowed_core_becomes_the_slow_cluster() {
     assert_eq!(slower.cluster("s").unwrap().cores[0].emulated_slowdown, Some(6.0));
 }
 
+/// Threads of a container wait once its quota is used up, on whichever core.
+#[test]
+fn a_quota_slows_all_cores() {
+    let board = board("B2+s1:500+G");
+    let limited = board.with_quota(1.5).unwrap();
+    assert_eq!(["B", "s", "G"].map(|label| limited.is_slowed(label)), [true, true, false]);
+    assert_ne!(limited.fingerprint(), board.fingerprint());
+    assert_ne!(limited.fingerprint(), board.with_quota(1.0).unwrap().fingerprint());
+    assert_eq!(board.with_quota(3.5).unwrap(), board, "more than there is limits nothing");
+    assert_eq!(board.with_quota(3.0).unwrap().quota_cores(), Some(3.0));
+
+    let text = serde_json::to_string(&limited.to_document()).unwrap();
+    assert_eq!(Board::from_json(&text).unwrap(), limited);
+    for wrong in [0.0, -1.0, f64::NAN] {
+        let message = board.with_quota(wrong).unwrap_err().to_string();
+        assert!(message.contains("quota_cores: must be a positive number"), "{message}");
+    }
+}
+
 /// What is slowed changes which cluster a label names, so that links between labels say nothing any more.
 #[test]
 fn a_slowed_board_has_no_links() {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use millstream::{Control, Event, ProgressUnit};
+use millstream::{Control, Disturbance, Event, ProgressUnit};
 use millstream_predict::LeftOutEngine;
 
 use crate::progress::Steps;
@@ -54,15 +54,13 @@ pub(crate) fn control_with(left_out_engines: &LeftOutEngines) -> Control {
             progress.gap.into_iter().for_each(|gap| steps.set_gap(gap));
             steps.set(progress.done, progress.total);
         }
-        Event::CachedProfile { created, age, other_cores } => {
-            output::remark(format!("using the profile of {created}{}", conditions(*age, *other_cores)));
+        Event::CachedProfile { created, age, during } => {
+            output::remark(format!("using the profile of {created}{}", conditions(*age, *during)));
         }
         Event::MeasuredAnew { created, reason } => {
             output::remark(format!("measuring anew: the profile of {created} does not hold any more: {reason}"));
         }
-        Event::Disturbed { activity, cores } => {
-            output::remark(format!("{activity} was disturbed: other programs used {cores:.1} cores"));
-        }
+        Event::Disturbed { activity, by } => output::remark(format!("{activity} was disturbed: {by}")),
         Event::LeftOut(left_out) => {
             left_out_engines.add(left_out);
             output::remark(left_out);
@@ -80,8 +78,8 @@ pub(crate) fn control_with(left_out_engines: &LeftOutEngines) -> Control {
 /// From what part of a core on others' work is worth a word.
 const NOTICEABLE: f64 = 0.05;
 
-/// How old a profile is, and what others did while it was made.
-fn conditions(age: Option<Duration>, other_cores: f64) -> String {
+/// How old a profile is, and what disturbed it.
+fn conditions(age: Option<Duration>, during: Disturbance) -> String {
     let of = |count: u64, unit: &str| format!("{count} {unit}{} old", if count == 1 { "" } else { "s" });
     let age = age.map(|age| match age.as_secs() / 60 {
         0 => "less than a minute old".to_owned(),
@@ -89,8 +87,9 @@ fn conditions(age: Option<Duration>, other_cores: f64) -> String {
         minutes @ 60..1440 => of(minutes / 60, "hour"),
         minutes => of(minutes / 1440, "day"),
     });
-    let others = (other_cores >= NOTICEABLE).then(|| format!("other programs used {other_cores:.1} cores then"));
-    let known: Vec<String> = age.into_iter().chain(others).collect();
+    let is_noticeable = during.counts() || during.other_cores >= NOTICEABLE;
+    let disturbed = is_noticeable.then(|| format!("{during} then"));
+    let known: Vec<String> = age.into_iter().chain(disturbed).collect();
     if known.is_empty() { String::new() } else { format!(" ({})", known.join("; ")) }
 }
 
@@ -100,13 +99,17 @@ mod tests {
 
     #[test]
     fn an_age_is_told_in_its_largest_unit_and_others_if_they_count() {
-        let told = |minutes: u64, cores| conditions(Some(Duration::from_secs(60 * minutes)), cores);
+        let quiet = Disturbance::default();
+        let during = |other_cores| Disturbance { other_cores, ..quiet };
+        let told = |minutes: u64, cores| conditions(Some(Duration::from_secs(60 * minutes)), during(cores));
         assert_eq!(told(0, 0.0), " (less than a minute old)");
         assert_eq!(
             [1, 59, 60, 1439, 2880].map(|minutes| told(minutes, 0.04)),
             [" (1 minute old)", " (59 minutes old)", " (1 hour old)", " (23 hours old)", " (2 days old)"]
         );
         assert_eq!(told(120, 0.26), " (2 hours old; other programs used 0.3 cores then)");
-        assert_eq!(conditions(None, 0.0), "");
+        assert_eq!(conditions(None, quiet), "");
+        let hot = Disturbance { heat_throttled: true, ..quiet };
+        assert_eq!(conditions(None, hot), " (the system lowered clocks because of heat then)");
     }
 }

@@ -55,10 +55,21 @@ fn of_error(error: &millstream::Error) -> Option<String> {
         millstream::Error::Predict(error) => of_prediction(error),
         millstream::Error::Document(error) => of_document(error),
         millstream::Error::Schedule(error) => of_schedule(error),
-        millstream::Error::Backend(BackendError::Unavailable { .. }) if program::is_in_repository() => {
+        millstream::Error::Backend(BackendError::Unavailable { backend, .. })
+            if program::is_in_repository() && is_not_fetched(backend, |name| std::env::var_os(name).is_some()) =>
+        {
             Some("run it as `cargo xtask run`, which fetches what is missing".to_owned())
         }
         _ => None,
+    }
+}
+
+/// Whether a backend's library is one that `cargo xtask` fetches, and says where it is, and nobody said so.
+fn is_not_fetched(backend: &str, is_set: impl Fn(&str) -> bool) -> bool {
+    match backend {
+        "onnxruntime" => !is_set("ORT_DYLIB_PATH"),
+        "openvino" => !is_set("OPENVINO_INSTALL_DIR"),
+        _ => false,
     }
 }
 
@@ -197,6 +208,16 @@ mod tests {
         let elsewhere =
             millstream::Error::NotHere { core: CoreId(4), board: board.name().to_owned(), allowed: vec![CoreId(0)] };
         assert!(hint(&elsewhere.into()).unwrap().contains("`--cost rk3588`"));
+    }
+
+    /// Whoever chose a library, or asks for a provider or a device that is not here, is not told to fetch one.
+    #[test]
+    fn only_libraries_that_nobody_chose_are_fetched() {
+        assert!(
+            is_not_fetched("onnxruntime", |_| false) && is_not_fetched("openvino", |name| name == "ORT_DYLIB_PATH")
+        );
+        assert!(!is_not_fetched("onnxruntime", |name| name == "ORT_DYLIB_PATH"));
+        assert!(!is_not_fetched("qnn (QNNExecutionProvider)", |_| false));
     }
 
     /// A file that is not there is made by a command, which depends on what kind of file it is.

@@ -150,7 +150,8 @@ fn a_schedule_for_a_device_that_is_gone_is_refused() {
     workplace.succeed(&["run", "--board", "desk.json", "--frames", "8"]);
     workplace.write("desk.json", board("", &provider, ""));
     let message = workplace.fail(&["run", "--board", "desk.json", "--frames", "4"]);
-    assert!(message.contains("no cluster or accelerator 'N'; it has B"), "{message}");
+    assert!(message.contains("no cluster or accelerator 'N'; it has B;"), "{message}");
+    assert!(message.contains("if a device is gone, look at its driver, or plan without it"), "{message}");
 }
 
 #[test]

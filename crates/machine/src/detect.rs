@@ -14,6 +14,7 @@ use crate::quota::CpuQuota;
 
 /// The machine at hand, restricted to the cores that this process may use (cpuset and affinity mask), and to as many of
 /// them as a quota of processor time ([`CpuQuota`]) lets work: the fastest, beginning at another one in each container.
+/// The board then knows the quota.
 ///
 /// # Errors
 /// [`MachineError::NoAffinity`], [`MachineError::NoCores`] or [`MachineError::NoProcessorTime`].
@@ -21,7 +22,10 @@ pub fn detect() -> Result<Board, MachineError> {
     let allowed = usable_cores().ok_or(MachineError::NoAffinity)?;
     let board = detect_allowed(&allowed)?;
     match CpuQuota::detect()? {
-        Some(quota) => detect_allowed(&fastest(&board, quota.worthwhile_cores(), place_of_container())),
+        Some(quota) => {
+            let cores = fastest(&board, quota.worthwhile_cores(), place_of_container());
+            Ok(detect_allowed(&cores)?.with_quota(quota.cores)?)
+        }
         None => Ok(board),
     }
 }

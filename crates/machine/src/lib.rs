@@ -1,5 +1,5 @@
 //! The computer at hand: which cores it has and this process may use, where threads run, how fast and how busy cores
-//! are, and what its power sensors show.
+//! are, whether heat slows them down, and what its power sensors show.
 //!
 //! [`detect()`] describes it as a [`Board`](millstream_board::Board); [`detect_at`] reads any recorded sysfs tree.
 //!
@@ -20,6 +20,7 @@ mod core_watch;
 mod cpu_list;
 mod detect;
 mod error;
+mod heat;
 mod memory;
 mod others;
 mod quota;
@@ -32,6 +33,7 @@ pub use core_watch::{CoreLoad, CoreWatch};
 pub use cpu_list::parse_cpu_list;
 pub use detect::{detect, detect_at};
 pub use error::MachineError;
+pub use heat::HeatWatch;
 pub use memory::{allocated_bytes, release_freed_memory, share_heaps};
 pub use others::OthersWatch;
 pub use quota::CpuQuota;

@@ -51,7 +51,10 @@ impl fmt::Display for LeftOutEngine {
                 )
             }
             None => {
-                write!(formatter, "{engine} is left out on {cluster}: it runs none of the network's operators")
+                write!(
+                    formatter,
+                    "{engine} is left out on {cluster}: it runs none of the network's operators on some number of cores"
+                )
             }
         }
     }

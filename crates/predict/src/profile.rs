@@ -1,6 +1,6 @@
 //! Profiles: everything that was measured on a board, as files keep it.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 use millstream_board::{Board, BoardDocument, Document, DocumentError, ProcessorClass, Provenance, read_document};
 use millstream_graph::Graph;
@@ -72,6 +72,9 @@ pub struct NetworkProfile {
     /// Operators that engines do not run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unsupported: Vec<UnsupportedOperators>,
+    /// Versions of the libraries that were measured, by `onnxruntime` and `openvino`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub library_versions: BTreeMap<String, String>,
 }
 
 impl Document for Profile {
@@ -216,6 +219,7 @@ impl NetworkProfile {
             part_samples: Vec::new(),
             left_out: Vec::new(),
             unsupported: Vec::new(),
+            library_versions: BTreeMap::new(),
         }
     }
 

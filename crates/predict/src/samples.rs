@@ -44,6 +44,9 @@ pub struct SampleConditions {
     /// Clock frequency of the processor's first core, where the system reports it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hertz: Option<f64>,
+    /// Whether the system lowered clocks of the processor's cores because of heat.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub heat_throttled: bool,
 }
 
 /// The time of a contiguous range of blocks on one processor, run as one segment.

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use millstream_board::Board;
 use millstream_predict::Statistics;
 
 /// A batch takes at least this long: long enough for a core that is shared with other load to take part in several of
@@ -9,6 +10,8 @@ use millstream_predict::Statistics;
 const BATCH: Duration = Duration::from_millis(25);
 /// The same for a core that is known to be shared.
 const SHARED_CORE_BATCH: Duration = Duration::from_millis(90);
+/// The same in a container with a quota: its threads wait once in each period, of a tenth of a second as a rule.
+pub(crate) const QUOTA_BATCH: Duration = Duration::from_millis(300);
 /// Batches before a verdict on their spread.
 const FEWEST_BATCHES: usize = 5;
 /// Enough is enough.
@@ -24,9 +27,13 @@ pub struct BatchedTimes {
 }
 
 impl BatchedTimes {
-    /// No times yet; `is_shared` says that other load is known to run on the core.
-    pub fn new(is_shared: bool) -> Self {
-        let length = if is_shared { SHARED_CORE_BATCH } else { BATCH };
+    /// No times yet, of frames on a cluster of a board, or on one of its accelerators.
+    pub fn new(board: &Board, cluster: &str) -> Self {
+        let length = match (board.is_slowed(cluster), board.quota_cores()) {
+            (true, Some(_)) => QUOTA_BATCH,
+            (true, None) => SHARED_CORE_BATCH,
+            (false, _) => BATCH,
+        };
         Self { length, current: Duration::ZERO, frames: 0, means: Vec::new() }
     }
 
@@ -76,7 +83,7 @@ mod tests {
     #[test]
     fn means_of_batches_see_the_share_of_a_core() {
         // One frame in three is preempted for ten times its own time.
-        let mut times = BatchedTimes::new(false);
+        let mut times = BatchedTimes::new(&millstream_test_support::board("B1"), "B");
         for index in 0..600 {
             times.push(Duration::from_millis(if index % 3 == 0 { 11 } else { 1 }));
         }
@@ -85,9 +92,23 @@ mod tests {
         assert!(times.is_settled(0.05));
     }
 
+    /// Ten milliseconds of work at a time, and after each ninety of them ten of waiting.
+    #[test]
+    fn waiting_for_a_quota_is_part_of_what_frames_take() {
+        let board = millstream_test_support::board("B1+G");
+        let median = |board: &Board, label: &str| {
+            let mut times = BatchedTimes::new(board, label);
+            (0..500).for_each(|index| times.push(Duration::from_millis(if index % 9 == 0 { 20 } else { 10 })));
+            times.statistics().unwrap().median_seconds
+        };
+        let limited = board.with_quota(0.9).unwrap();
+        assert!((median(&limited, "B") / (100e-3 / 9.0) - 1.0).abs() < 0.02, "{}", median(&limited, "B"));
+        assert_eq!([median(&board, "B"), median(&limited, "G")], [10e-3; 2], "most batches have none of it");
+    }
+
     #[test]
     fn an_unfinished_batch_is_better_than_nothing() {
-        let mut times = BatchedTimes::new(false);
+        let mut times = BatchedTimes::new(&millstream_test_support::board("B1"), "B");
         assert!(times.statistics().is_none());
         times.push(Duration::from_micros(10));
         times.push(Duration::from_micros(20));

@@ -4,6 +4,7 @@ use std::fs;
 use std::time::Instant;
 
 use millstream_board::{CoreId, Processor};
+use millstream_machine::HeatWatch;
 use millstream_predict::samples::SampleConditions;
 
 /// More than this part of the time given to other guests disturbs a measurement.
@@ -15,12 +16,18 @@ const TICKS_PER_SECOND: f64 = 100.0;
 
 /// Whether a measurement under these conditions should be repeated.
 pub(crate) fn is_disturbed(conditions: &SampleConditions) -> bool {
-    conditions.steal_fraction > MOST_STEAL || conditions.other_load > MOST_OTHER_LOAD
+    conditions.heat_throttled || conditions.steal_fraction > MOST_STEAL || conditions.other_load > MOST_OTHER_LOAD
 }
 
-/// The more disturbed, the larger.
-pub(crate) fn disturbance(conditions: &SampleConditions) -> f64 {
-    conditions.steal_fraction.max(conditions.other_load)
+/// The more disturbed, the larger. Lowered clocks are worse than anything that others do: nobody knows by how much they
+/// were lowered.
+pub(crate) fn disturbance(conditions: &SampleConditions) -> (bool, f64) {
+    (conditions.heat_throttled, conditions.steal_fraction.max(conditions.other_load))
+}
+
+/// The more disturbed one of two.
+pub(crate) fn more_disturbed(one: (bool, f64), other: (bool, f64)) -> (bool, f64) {
+    if one < other { other } else { one }
 }
 
 /// Watches a processor's cores from its creation until [`Watch::conditions`].
@@ -28,6 +35,7 @@ pub(crate) struct Watch {
     cores: Vec<CoreId>,
     start: Instant,
     before: Option<Counts>,
+    heat: HeatWatch,
 }
 
 /// What the kernel has counted, in its clock ticks.
@@ -45,14 +53,17 @@ struct Counts {
 
 impl Watch {
     pub(crate) fn start(processor: &Processor) -> Self {
-        Self { cores: processor.cores.clone(), start: Instant::now(), before: counts(&processor.cores) }
+        let cores = processor.cores.clone();
+        let (before, heat) = (counts(&cores), HeatWatch::new(cores.clone()));
+        Self { cores, start: Instant::now(), before, heat }
     }
 
     /// What happened since; nothing where the system does not tell.
     pub(crate) fn conditions(&self) -> SampleConditions {
         let hertz = self.cores.first().and_then(|&core| frequency(core));
+        let heat_throttled = self.heat.is_throttled();
         let (Some(before), Some(after)) = (self.before, counts(&self.cores)) else {
-            return SampleConditions { hertz, ..SampleConditions::default() };
+            return SampleConditions { hertz, heat_throttled, ..SampleConditions::default() };
         };
         let total = after.total.saturating_sub(before.total).max(1);
         let busy = after.busy.saturating_sub(before.busy) as f64;
@@ -63,6 +74,7 @@ impl Watch {
             // Two counts of ticks differ by up to one each without meaning anything.
             other_load: ((busy - by_process - 2.0) / passed).max(0.0),
             hertz,
+            heat_throttled,
         }
     }
 }
@@ -123,6 +135,14 @@ mod tests {
         let watch = Watch::start(&Processor::new("B", [4_000_000_000]));
         let conditions = watch.conditions();
         assert_eq!((conditions.steal_fraction, conditions.hertz), (0.0, None));
-        assert!(!is_disturbed(&SampleConditions::default()) && disturbance(&conditions) >= 0.0);
+        assert!(!is_disturbed(&SampleConditions::default()) && disturbance(&conditions) >= (false, 0.0));
+    }
+
+    #[test]
+    fn heat_disturbs_more_than_others_do() {
+        let hot = SampleConditions { heat_throttled: true, ..SampleConditions::default() };
+        let shared = SampleConditions { other_load: 3.0, ..SampleConditions::default() };
+        assert!(is_disturbed(&hot) && disturbance(&hot) > disturbance(&shared));
+        assert!(disturbance(&SampleConditions { steal_fraction: 0.5, ..hot }) > disturbance(&hot));
     }
 }

@@ -13,7 +13,7 @@ use millstream_predict::samples::{SampleConditions, SegmentSample};
 use crate::agreement::{doubtful, settle};
 use crate::batches::BatchedTimes;
 use crate::capture::capture;
-use crate::conditions::{Watch, disturbance, is_disturbed};
+use crate::conditions::{Watch, disturbance, is_disturbed, more_disturbed};
 use crate::error::ProfileError;
 use crate::rounds::{Round, processors_of, ranges, rounds};
 use crate::side_by_side::{Participant, side_by_side};
@@ -188,8 +188,8 @@ fn least_disturbed(
     Ok(again.map(|again| if worst(&again) < worst(&measured) { again } else { measured }))
 }
 
-fn worst(measured: &SideBySide) -> f64 {
-    measured.values().map(|(_, conditions)| disturbance(conditions)).fold(0.0, f64::max)
+fn worst(measured: &SideBySide) -> (bool, f64) {
+    measured.values().map(|(_, conditions)| disturbance(conditions)).fold((false, 0.0), more_disturbed)
 }
 
 /// A rough measure of each block's work, for halving the chain: multiply-accumulates, and bytes at a few of them each.
@@ -243,7 +243,7 @@ pub(crate) fn together(
             participant.finish();
         }
         let watch = Watch::start(processor);
-        let mut times = BatchedTimes::new(board.is_slowed(&processor.cluster));
+        let mut times = BatchedTimes::new(board, &processor.cluster);
         let mut conditions = SampleConditions::default();
         let begin = Instant::now();
         while !participant.is_over() {

@@ -10,8 +10,9 @@ use millstream_graph::{OperatorId, ValueId};
 use millstream_predict::Statistics;
 use millstream_predict::samples::{OperatorSample, SampleConditions};
 
+use crate::batches::QUOTA_BATCH;
 use crate::capture::capture;
-use crate::conditions::{Watch, disturbance, is_disturbed};
+use crate::conditions::{Watch, disturbance, is_disturbed, more_disturbed};
 use crate::error::ProfileError;
 use crate::measure::MeasuringProgress;
 use crate::rounds::{Round, beside, processors_of, rounds};
@@ -158,8 +159,8 @@ impl Trace {
         self.parts.iter().any(|part| is_disturbed(&part.conditions))
     }
 
-    fn disturbance(&self) -> f64 {
-        self.parts.iter().map(|part| disturbance(&part.conditions)).fold(0.0, f64::max)
+    fn disturbance(&self) -> (bool, f64) {
+        self.parts.iter().map(|part| disturbance(&part.conditions)).fold((false, 0.0), more_disturbed)
     }
 
     /// One sample per class and group of operators; the times of processors of one class are pooled.
@@ -236,7 +237,8 @@ impl Tracing<'_> {
                 if !participant.is_finished() {
                     frames.push(frame.as_secs_f64());
                     let is_over = begin.elapsed() >= self.time && frames.len() >= FEWEST_FRAMES / 2;
-                    if is_over || is_settled(&frames, self.half_width) {
+                    let has_waited = self.board.quota_cores().is_none() || begin.elapsed() >= QUOTA_BATCH;
+                    if is_over || has_waited && is_settled(&frames, self.half_width) {
                         participant.finish();
                     }
                 }

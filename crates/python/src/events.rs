@@ -68,9 +68,7 @@ fn described<'py>(py: Python<'py>, event: &Event<'_>) -> PyResult<Bound<'py, PyD
         Event::MeasuredAnew { created, reason } => {
             text("measured-anew", format!("the profile of {created} does not hold any more: {reason}"))?;
         }
-        Event::Disturbed { activity, cores } => {
-            text("disturbed", format!("{activity} was disturbed: other programs used {cores:.1} cores"))?;
-        }
+        Event::Disturbed { activity, by } => text("disturbed", format!("{activity} was disturbed: {by}"))?,
         Event::LeftOut(left_out) => text("left-out", left_out.to_string())?,
         Event::Unsupported(operators) => text("unsupported", (*operators).to_owned())?,
         Event::OtherDriver(drivers) => text("other-driver", (*drivers).to_owned())?,

@@ -102,7 +102,7 @@ impl Schedule {
     /// Bytes that all replicas hold together in the memory that processors share: each has weights and values of its
     /// own, whatever its engines, and each processor that makes a tile has all weights of the tile's operators. Those
     /// that only run on accelerators with memories of their own hold nothing there. What frames hold that wait between
-    /// stages is left out.
+    /// stages is left out, and so is the model itself, which is there once more beside what engines make of it.
     pub fn memory_bytes(&self, graph: &Graph, board: &Board) -> u64 {
         let footprints = Footprints::of(graph);
         let has_own =

@@ -39,6 +39,7 @@ pub fn board(text: &str) -> Board {
         providers: Vec::new(),
         links: Vec::new(),
         memory: memory.map(|bytes| Memory { bytes_per_second: FAST_MEMORY, bytes: Some(bytes) }),
+        quota_cores: None,
     };
     for part in parts.split('+').map(str::trim) {
         if is_cluster(part) {

@@ -54,10 +54,12 @@ fn with_devices_of(
         }
         let same = accelerators.iter().find(|known| is_likely_the_same(known, &provider, kind));
         let same_device_as = same.map(|known| known.label.clone());
+        // Providers do not tell it, and the device has the memory that it has whoever drives it.
+        let memory_bytes = same.and_then(|known| known.memory_bytes);
         let label = free_label(&accelerators, if kind == AcceleratorKind::Gpu { "G" } else { "N" });
         let name = Some(provider.provider.to_string());
         let engine = Some(provider.engine);
-        accelerators.push(Accelerator { name, engine, same_device_as, ..Accelerator::new(label, kind) });
+        accelerators.push(Accelerator { name, engine, same_device_as, memory_bytes, ..Accelerator::new(label, kind) });
         board = board.with_provider(provider);
     }
     Ok(board.with_accelerators(accelerators)?)
@@ -146,7 +148,8 @@ mod tests {
         let any = any.unwrap();
         let [first, second] = any.accelerators() else { panic!("{any:?}") };
         assert_eq!((first, first.memory_bytes), (&known.accelerators()[0], Some(600)));
-        assert_eq!((second.label.as_str(), second.same_device_as.as_deref()), ("G2", Some("G")));
+        let same = second.same_device_as.as_deref();
+        assert_eq!((second.label.as_str(), same, second.memory_bytes), ("G2", Some("G"), Some(600)));
 
         // A board file that is written from it can be read again.
         assert_eq!(Board::from_json(&serde_json::to_string(&with.to_document()).unwrap()).unwrap(), with);

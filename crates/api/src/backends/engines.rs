@@ -1,13 +1,13 @@
 //! Which engines there are, and which processors use them.
 
-use millstream_board::{Accelerator, Board, EngineName, Provider};
+use millstream_board::{Accelerator, AcceleratorKind, Board, EngineName, Provider};
 
 use super::{cpu, gpu, openvino};
 
 /// An engine on one device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EngineReport {
-    /// The engine.
+    /// The engine; `none` for a device that no engine drives.
     pub engine: String,
     /// Its version; why it can't be used, if so.
     pub version: Result<String, String>,
@@ -38,7 +38,9 @@ pub(crate) fn reports(board: &Board) -> Vec<EngineReport> {
 
     match openvino::report(board) {
         Err(error) => {
-            reports.push(row("openvino", Err(error.to_string()), None, clusters_with_openvino(board)));
+            let mut used_by = clusters_with_openvino(board);
+            used_by.extend(accelerators_where(board, Accelerator::is_of_openvino));
+            reports.push(row("openvino", Err(error.to_string()), None, used_by));
         }
         Ok(devices) => {
             for (device, version, accelerators) in devices {
@@ -48,22 +50,32 @@ pub(crate) fn reports(board: &Board) -> Vec<EngineReport> {
         }
     }
 
-    if gpu::IS_BUILT_IN {
-        let is_own = |accelerator: &&Accelerator| accelerator.engine.is_none();
-        for accelerator in board.accelerators().iter().filter(is_own) {
-            let device = accelerator.name.clone().unwrap_or_else(|| accelerator.kind.to_string());
-            let version = gpu::check(accelerator).map(|()| "built in".to_owned()).map_err(|error| error.to_string());
-            reports.push(row("wgpu", version, Some(device), vec![accelerator.label.clone()]));
-        }
-    }
+    let without_engine = board.accelerators().iter().filter(|accelerator| accelerator.engine.is_none());
+    reports.extend(without_engine.map(of_own_device));
     reports
+}
+
+/// An accelerator that nothing is said to drive: shaders of our own run on graphics devices.
+fn of_own_device(accelerator: &Accelerator) -> EngineReport {
+    let is_gpu = matches!(accelerator.kind, AcceleratorKind::Gpu | AcceleratorKind::SoftwareGpu);
+    let (engine, version) = match (is_gpu, gpu::IS_BUILT_IN) {
+        (true, true) => {
+            ("wgpu", gpu::check(accelerator).map(|()| "built in".to_owned()).map_err(|error| error.to_string()))
+        }
+        (true, false) => ("wgpu", Err("this program was built without the feature 'wgpu'".to_owned())),
+        (false, _) => {
+            ("none", Err("no engine drives it; in a board file, `engine` names one, such as a provider".to_owned()))
+        }
+    };
+    let device = accelerator.name.clone().unwrap_or_else(|| accelerator.kind.to_string());
+    let used_by = vec![accelerator.label.clone()];
+    EngineReport { engine: engine.to_owned(), version, device: Some(device), used_by }
 }
 
 /// A provider that the board names, which is as good as the version of ONNX Runtime if it can be used.
 fn of_provider(board: &Board, provider: &Provider, onnx_runtime: &Result<String, String>) -> EngineReport {
     let mut used_by = clusters(board, provider.engine());
-    let accelerators = board.accelerators().iter().filter(|accelerator| accelerator.engine == Some(provider.engine));
-    used_by.extend(accelerators.map(|accelerator| accelerator.label.clone()));
+    used_by.extend(accelerators_where(board, |accelerator| accelerator.engine == Some(provider.engine)));
     let opened = cpu::device_of(provider).map_err(|error| error.to_string());
     let name = provider.provider.as_str();
     let device = match &opened {
@@ -82,7 +94,47 @@ fn clusters_with_openvino(board: &Board) -> Vec<String> {
     clusters_where(board, |engine| engine.is_openvino())
 }
 
+fn accelerators_where(board: &Board, is_it: impl Fn(&Accelerator) -> bool) -> Vec<String> {
+    board.accelerators().iter().filter(|own| is_it(own)).map(|own| own.label.clone()).collect()
+}
+
 fn clusters_where(board: &Board, is_it: impl Fn(EngineName) -> bool) -> Vec<String> {
     let clusters = board.clusters().iter().filter(|cluster| cluster.engines.iter().any(&is_it));
     clusters.map(|cluster| cluster.label.clone()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+    use std::path::Path;
+
+    use super::*;
+    use crate::machine::Machine;
+
+    #[test]
+    fn a_device_that_nothing_drives_is_no_gpu() {
+        let machine = Machine::read(Path::new("zcu104-2pe")).unwrap();
+        let rows = reports(machine.board());
+        for accelerator in machine.board().accelerators() {
+            let using: Vec<&EngineReport> =
+                rows.iter().filter(|row| row.used_by.contains(&accelerator.label)).collect();
+            let [row] = using.as_slice() else { unreachable!("{accelerator:?}: {using:?}") };
+            assert_eq!(row.engine, "none");
+            assert!(row.version.as_ref().unwrap_err().contains("no engine drives it"), "{row:?}");
+        }
+        assert!(!machine.board().accelerators().is_empty());
+    }
+
+    #[test]
+    fn accelerators_stand_beside_the_engine_that_drives_them_also_where_it_is_missing() {
+        let board = millstream_test_support::board("B2+V=gpu");
+        let mut accelerators = board.accelerators().to_vec();
+        accelerators[0].engine = "openvino".to_owned().try_into().ok();
+        let board = board.with_accelerators(accelerators).unwrap();
+        let rows = reports(&board);
+        assert!(
+            rows.iter().any(|row| row.engine == "openvino" && row.used_by == ["V"] && row.version.is_err()),
+            "{rows:?}"
+        );
+    }
 }

@@ -18,6 +18,7 @@ mod gpu;
 #[cfg(not(feature = "wgpu"))]
 #[path = "no_gpu.rs"]
 mod gpu;
+pub(crate) mod library_versions;
 #[cfg(feature = "openvino")]
 mod openvino;
 #[cfg(not(feature = "openvino"))]

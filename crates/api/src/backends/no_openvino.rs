@@ -41,6 +41,10 @@ pub(super) fn report(_: &Board) -> Result<Vec<DeviceReport>, Error> {
     Err(MISSING)
 }
 
+pub(super) fn version() -> Result<String, Error> {
+    Err(MISSING)
+}
+
 pub(super) fn on_device(_: &Accelerator, _: &Arc<Model>) -> Result<Arc<dyn Observed>, Error> {
     Err(MISSING)
 }

@@ -53,6 +53,11 @@ fn library() -> Result<engine::OpenVino, Error> {
     Ok(engine::OpenVino::load().map_err(millstream_backend::BackendError::from)?)
 }
 
+/// Its version.
+pub(super) fn version() -> Result<String, Error> {
+    Ok(library()?.version().to_owned())
+}
+
 /// The engine as it is used plainly, by one of its hints, and how many requests it wants to work on at once.
 fn hinted(model: &Arc<Model>, name: EngineName, hint: engine::Hint) -> Result<(Arc<dyn Backend>, usize), Error> {
     let backend = engine::OpenVinoBackend::with_hint(&library()?, Arc::clone(model), hint);

@@ -91,10 +91,8 @@ impl Contender {
 
     /// An engine as it comes, on all cores.
     pub(crate) fn plain(network: &Network, board: &Board, engine: EngineName, plain: &Plain) -> Result<Self, Error> {
-        // The board of a container with a quota has fewer cores than an engine sees.
-        let cores = has_quota().then(usable_cores).flatten().unwrap_or_else(|| cores_of(board));
-        let left_out = if plain.sees_all { left_out_by(board).len() } else { 0 };
-        let used = cores.len() + left_out;
+        let cores = cores_seen(board, plain.sees_all, has_quota(), usable_cores());
+        let used = if plain.sees_all { cores_of(board).len() + left_out_by(board).len() } else { cores.len() };
         let configuration = match plain.requests {
             1 => format!("{used} cores"),
             requests => format!("{used} cores, {requests} at once"),
@@ -165,6 +163,12 @@ impl Contender {
             Runner::Sessions(sessions) => sessions.measure(frame, time),
         }
     }
+}
+
+/// The cores that an engine as it comes computes on: those of the board, or all that there are if it sees these, their
+/// hardware threads included. The board of a container with a quota has fewer cores than any engine sees.
+fn cores_seen(board: &Board, sees_all: bool, has_quota: bool, usable: Option<Vec<CoreId>>) -> Vec<CoreId> {
+    usable.filter(|_| sees_all || has_quota).unwrap_or_else(|| cores_of(board))
 }
 
 /// How a schedule of ours runs.
@@ -260,6 +264,17 @@ mod tests {
         let text = advantage_of_plain(&board, &others).unwrap();
         assert!(text.contains("use 2 cores") && text.contains("taskset -c 0,1"), "{text}");
         assert_eq!(advantage_of_plain(&board, &[]), None);
+    }
+
+    #[test]
+    fn an_engine_as_it_comes_may_use_all_that_it_sees() {
+        let board = millstream_test_support::board("B2#0");
+        let cores = |ids: &[u32]| ids.iter().copied().map(CoreId).collect::<Vec<_>>();
+        let all = Some(cores(&[0, 1, 2, 5]));
+        assert_eq!(cores_seen(&board, true, false, all.clone()), cores(&[0, 1, 2, 5]));
+        assert_eq!(cores_seen(&board, false, true, all.clone()), cores(&[0, 1, 2, 5]), "a quota leaves out none");
+        assert_eq!(cores_seen(&board, false, false, all), cores(&[0, 1]));
+        assert_eq!(cores_seen(&board, true, false, None), cores(&[0, 1]));
     }
 
     /// Stages of 3 and 4 ns, the second with a replica if it `is_doubled`.

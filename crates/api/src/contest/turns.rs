@@ -1,16 +1,15 @@
-//! Contenders taking turns, and the turns that other programs disturbed.
+//! Contenders taking turns, and the turns that were disturbed.
 
 use std::time::Duration;
 
 use millstream_backend::Tensor;
 use millstream_board::CoreId;
-use millstream_machine::OthersWatch;
 
 use super::contender::Contender;
 use super::measurement::Measurement;
 use crate::control::Control;
+use crate::disturbance::{Disturbance, DisturbanceWatch};
 use crate::error::Error;
-use crate::measuring::disturbance::DISTURBED;
 use crate::network::Network;
 
 /// A contender works in one turn at least so many times as long as a frame takes in our slowest pipeline.
@@ -20,17 +19,17 @@ const TURN_FRAMES: u32 = 8;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Turn {
     pub(super) measurement: Measurement,
-    /// How many cores others used meanwhile; 0 where the system does not tell.
-    others: f64,
+    /// What held it up.
+    disturbance: Disturbance,
 }
 
 impl Turn {
     pub(super) fn is_disturbed(&self) -> bool {
-        self.others > DISTURBED
+        self.disturbance.counts()
     }
 
     fn replace_by_quieter(&mut self, again: Self) {
-        if again.others < self.others {
+        if again.disturbance < self.disturbance {
             *self = again;
         }
     }
@@ -87,8 +86,9 @@ impl<'a> Rounds<'a> {
     /// Each contender's most disturbed turn, until none is or there were so many rounds more.
     fn repeat_disturbed(&self, turns: &mut [Vec<Turn>], rounds: usize, control: &Control) -> Result<(), Error> {
         for _ in 0..rounds {
-            let disturbed =
-                turns.iter_mut().map(|turns| turns.iter_mut().max_by(by_others).filter(|turn| turn.is_disturbed()));
+            let disturbed = turns
+                .iter_mut()
+                .map(|turns| turns.iter_mut().max_by(by_disturbance).filter(|turn| turn.is_disturbed()));
             let disturbed: Vec<(&Contender, &mut Turn)> = self
                 .contenders
                 .iter()
@@ -106,14 +106,14 @@ impl<'a> Rounds<'a> {
     }
 
     fn turn(&self, contender: &Contender) -> Result<Turn, Error> {
-        let watch = OthersWatch::new(self.cores.clone());
+        let watch = DisturbanceWatch::new(self.cores.clone());
         let measurement = contender.measure(self.frame, self.turn)?;
-        Ok(Turn { measurement, others: watch.cores().unwrap_or_default() })
+        Ok(Turn { measurement, disturbance: watch.seen() })
     }
 }
 
-fn by_others(one: &&mut Turn, other: &&mut Turn) -> std::cmp::Ordering {
-    one.others.total_cmp(&other.others)
+fn by_disturbance(one: &&mut Turn, other: &&mut Turn) -> std::cmp::Ordering {
+    one.disturbance.partial_cmp(&other.disturbance).unwrap_or(std::cmp::Ordering::Equal)
 }
 
 /// The value below which this part of the values lies, between two of them where it falls there; 0 without any.
@@ -140,14 +140,14 @@ mod tests {
 
     #[test]
     fn a_disturbed_turn_is_replaced_by_a_quieter_one() {
-        let turn = |frames_per_second, others| Turn {
+        let turn = |frames_per_second, other_cores| Turn {
             measurement: Measurement {
                 frames_per_second,
                 median_frame_seconds: 1.0,
                 worst_frame_seconds: 1.0,
                 stage_seconds: None,
             },
-            others,
+            disturbance: Disturbance { heat_throttled: false, other_cores },
         };
         let mut kept = turn(5.0, 0.5);
         assert!(kept.is_disturbed());

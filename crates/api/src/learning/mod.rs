@@ -15,8 +15,9 @@ use millstream_predict::Profile;
 use millstream_tune::{ModelGuided, Oracle, TuneError};
 
 use crate::control::{Activity, Control};
+use crate::disturbance::Disturbance;
 use crate::error::Error;
-use crate::measuring::disturbance::{self, DISTURBED};
+use crate::measuring::disturbed;
 use crate::network::Network;
 use crate::plans::{Aim, Plans};
 use plan_model::{Candidate, PlanModel};
@@ -73,7 +74,7 @@ pub(crate) fn refine(
         is_old,
         plans,
         objective: aim.objective,
-        others: 0.0,
+        disturbance: Disturbance::default(),
         confirmed: Vec::new(),
         failure: None,
         contradiction: None,
@@ -94,7 +95,7 @@ pub(crate) fn refine(
         }
     }
 
-    disturbance::report(&activity, model.others, control);
+    disturbed::report(&activity, model.disturbance, control);
     Ok(Refined::Plans(Box::new(model.plans)))
 }
 
@@ -133,11 +134,11 @@ impl Oracle<Candidate, PlanTrial> for Trials<'_> {
             seen.map_err(|error| TuneError::Oracle { configuration: schedule.to_string(), source: Box::new(error) })
         };
         let mut seen = run()?;
-        if seen.others > DISTURBED || seen.measured.period.seconds() > SLOWER * plan.period.seconds() {
+        if seen.disturbance.counts() || seen.measured.period.seconds() > SLOWER * plan.period.seconds() {
             let again = run()?;
-            let is_better = match (seen.others > DISTURBED, again.others > DISTURBED) {
+            let is_better = match (seen.disturbance.counts(), again.disturbance.counts()) {
                 (false, false) => again.measured.period < seen.measured.period,
-                _ => again.others < seen.others,
+                _ => again.disturbance < seen.disturbance,
             };
             seen = if is_better { again } else { seen };
         }

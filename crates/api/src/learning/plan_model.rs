@@ -8,9 +8,10 @@ use millstream_schedule::Schedule;
 use millstream_tune::{Proposal, Score, TimeModel, TuneError};
 
 use crate::control::Control;
+use crate::disturbance::Disturbance;
 use crate::error::Error;
 use crate::learning::trial::PlanTrial;
-use crate::measuring::disturbance::contradiction;
+use crate::measuring::disturbed::contradiction;
 use crate::network::Network;
 use crate::plans::Plans;
 use crate::plans::search::SearchInputs;
@@ -40,8 +41,8 @@ pub(super) struct PlanModel<'a> {
     pub(super) is_old: bool,
     pub(super) plans: Plans,
     pub(super) objective: Objective,
-    /// How many cores others used during the trial that they disturbed most.
-    pub(super) others: f64,
+    /// Of the trial that was disturbed most.
+    pub(super) disturbance: Disturbance,
     /// Plans that were tried twice.
     pub(super) confirmed: Vec<Candidate>,
     /// What a trial says against an old profile.
@@ -97,7 +98,7 @@ impl PlanModel<'_> {
         let (expected, found) = (candidate.plan.period, seen.measured.period);
         let latency = seen.measured.latency;
         tracing::info!(objective = %self.objective, configuration, %expected, %found, %latency, "trial");
-        self.others = self.others.max(seen.others);
+        self.disturbance = self.disturbance.or_greater(seen.disturbance);
     }
 
     /// What a trial says against the profile. The first one only: later ones are planned with what the first showed.
@@ -244,7 +245,7 @@ pub(crate) mod tests {
             is_old: false,
             plans,
             objective,
-            others: 0.0,
+            disturbance: Disturbance::default(),
             confirmed: Vec::new(),
             contradiction: None,
             failure: None,

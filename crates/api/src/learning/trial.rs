@@ -17,8 +17,9 @@ use millstream_schedule::{Schedule, StageId};
 use millstream_tune::Trial;
 
 use crate::control::Control;
+use crate::disturbance::{Disturbance, DisturbanceWatch};
 use crate::error::Error;
-use crate::measuring::{disturbance, steady};
+use crate::measuring::steady;
 use crate::network::Network;
 use crate::schedules::engine;
 
@@ -44,8 +45,8 @@ pub(crate) struct PlanTrial {
     pub(crate) samples: Vec<SegmentSample>,
     /// The plan with the times and the period that it really has.
     pub(crate) measured: Plan,
-    /// How many cores others used meanwhile; 0 where the system does not tell.
-    pub(crate) others: f64,
+    /// What held it up.
+    pub(crate) disturbance: Disturbance,
 }
 
 #[cfg(test)]
@@ -53,7 +54,7 @@ impl PlanTrial {
     /// A trial that showed these numbers.
     pub(crate) fn of(measured: Plan) -> Self {
         let trial = Trial { period: measured.period, ..Trial::default() };
-        Self { trial, samples: Vec::new(), measured, others: 0.0 }
+        Self { trial, samples: Vec::new(), measured, disturbance: Disturbance::default() }
     }
 }
 
@@ -84,17 +85,18 @@ pub(crate) fn run(
     }
     let frame = network.first_frame(&**backend, board)?;
 
-    let watch = disturbance::watch(board);
+    let watch = DisturbanceWatch::of(board);
     let (times, period) = stream(&engine, plan, board, frame, control, network.graph())?;
-    let others = watch.cores().unwrap_or_default();
+    let disturbance = watch.seen();
     let summary = times.into_iter().filter_map(|(key, times)| Some((key, times.statistics()?))).collect();
     let measured = measured(plan, &summary, period);
-    let conditions = SampleConditions { other_load: others, ..SampleConditions::default() };
+    let Disturbance { heat_throttled, other_cores: other_load } = disturbance;
+    let conditions = SampleConditions { other_load, heat_throttled, ..SampleConditions::default() };
     let samples = samples(network, board, plan, &summary, period, conditions);
     let stage_times = measured.stages.iter().flat_map(|stage| stage.times()).collect();
     let spent = Nanoseconds::from(begin.elapsed());
     let trial = Trial { stage_times, period, spent, ..Trial::default() };
-    Ok(PlanTrial { trial, samples, measured, others })
+    Ok(PlanTrial { trial, samples, measured, disturbance })
 }
 
 /// Streams frames for the time of a trial. Returns the times of stages, and the time between two frames.
@@ -153,8 +155,9 @@ fn note(times: &mut StageTimes, plan: &Plan, board: &Board, result: &FrameResult
         let stage = &plan.stages[span.stage.index()];
         // The processors of a team have one time together.
         let classes = stage.replicas[span.replica].processors.clone();
-        let is_shared = classes.iter().any(|class| board.is_slowed(&class.cluster));
-        let times = times.entry((span.stage, classes)).or_insert_with(|| BatchedTimes::new(is_shared));
+        let slowed = classes.iter().find(|class| board.is_slowed(&class.cluster)).or(classes.first());
+        let cluster = slowed.map_or_else(String::new, |class| class.cluster.clone());
+        let times = times.entry((span.stage, classes)).or_insert_with(|| BatchedTimes::new(board, &cluster));
         times.push(span.end.duration_since(span.start));
     }
 }

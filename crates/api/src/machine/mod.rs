@@ -5,7 +5,7 @@ mod profile_cache;
 
 use std::path::{Path, PathBuf};
 
-use millstream_board::{Board, EngineName, EngineSet, Engines};
+use millstream_board::{Accelerator, AcceleratorKind, Board, EngineName, EngineSet, Engines};
 use millstream_machine::usable_cores;
 use millstream_schedule::ScheduleDocument;
 
@@ -86,14 +86,16 @@ impl Machine {
     }
 
     /// The same, as a user asks for it: the devices of these engines are taken in where the machine is this computer,
-    /// and engines that it does not have are refused.
+    /// and engines that it does not have are refused. NPUs, which have floats of 16 bits, are taken in only if some
+    /// engine with less precision is named as well.
     ///
     /// # Errors
     /// [`Error::Backend`] if `openvino` is asked for and not there, [`Error::Board`] if another engine isn't.
     /// OpenVINO with less precision takes in no devices, and is found missing when it is opened.
     pub fn asked_to_use(self, engines: &EngineSet) -> Result<Self, Error> {
         let takes_devices = self.is_here && engines.contains(EngineName::OpenVino);
-        let machine = if takes_devices { self.with_openvino_devices()? } else { self };
+        let machine =
+            if takes_devices { self.with_openvino_devices_where(|own| is_taken_in(own, engines))? } else { self };
         let machine = machine.with_engines(engines.clone());
         match crate::backends::devices::missing_provider(&machine.board, engines) {
             Some(missing) => Err(missing),
@@ -121,13 +123,18 @@ impl Machine {
     }
 
     /// This machine with the devices that OpenVINO drives here beside the cores, as accelerators. One that is there
-    /// already, driven in another way, is said to be the same device.
+    /// already, driven in another way, is said to be the same device. NPUs are among them, which compute with floats of
+    /// 16 bits whatever the model says.
     ///
     /// # Errors
     /// [`Error::Backend`] if OpenVINO is not there.
     pub fn with_openvino_devices(self) -> Result<Self, Error> {
-        let known = self.board.accelerators();
-        let all = [known, &crate::backends::devices::openvino_devices(known)?].concat();
+        self.with_openvino_devices_where(|_| true)
+    }
+
+    fn with_openvino_devices_where(self, is_wanted: impl Fn(&Accelerator) -> bool) -> Result<Self, Error> {
+        let mut all = self.board.accelerators().to_vec();
+        all.extend(crate::backends::devices::openvino_devices(&all)?.into_iter().filter(is_wanted));
         Ok(Self { board: self.board.with_accelerators(all)?, ..self })
     }
 
@@ -197,6 +204,12 @@ impl Machine {
     }
 }
 
+/// Whether a device of OpenVINO's is meant by these engines: nothing computes with less precision unless somebody asks
+/// for less.
+fn is_taken_in(device: &Accelerator, engines: &EngineSet) -> bool {
+    device.kind != AcceleratorKind::Npu || engines.iter().any(|engine| engine.reduced_precision().is_some())
+}
+
 /// The engines that this program was built with, what they run on, and what uses them on a machine. Loads their
 /// libraries.
 pub fn engines(machine: &Machine) -> Vec<EngineReport> {
@@ -214,6 +227,15 @@ pub(crate) fn of_file(path: &Path, board: Board) -> Board {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
     use super::*;
+
+    #[test]
+    fn npus_are_taken_in_where_less_precision_is_asked_for() {
+        let takes = |kind, engines: &str| is_taken_in(&Accelerator::new("X", kind), &engines.parse().unwrap());
+        for engines in ["openvino", "onnxruntime,openvino", "all"] {
+            assert!(takes(AcceleratorKind::Gpu, engines) && !takes(AcceleratorKind::Npu, engines), "{engines}");
+        }
+        assert!(takes(AcceleratorKind::Npu, "openvino,openvinof16"));
+    }
 
     #[test]
     fn costs_are_of_the_engines_that_are_asked_for_on_the_clusters_that_are_there() {

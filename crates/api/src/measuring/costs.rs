@@ -13,12 +13,25 @@ use crate::machine::{Machine, built_in};
 use crate::measuring::profiling::report_left_out;
 use crate::network::Network;
 
+/// Of more networks than these, only their number is told.
+const MOST_NAMED: usize = 3;
+
 /// Reads a profile from a file.
 ///
 /// # Errors
 /// [`Error::Io`], or [`Error::File`] with what is wrong.
 pub fn read_profile(path: &Path) -> Result<Profile, Error> {
     Profile::from_json(&files::read(path)?).in_file(path)
+}
+
+/// What is known of a network that a profile is not of: text for people.
+fn predicted_from(profile: &Profile, network: &Network) -> String {
+    let measured: Vec<&str> = profile.networks.iter().map(|known| known.name.as_str()).collect();
+    let names = match measured.as_slice() {
+        names if names.len() <= MOST_NAMED => names.join(", "),
+        names => format!("{} networks", names.len()),
+    };
+    format!("the profile is not of {}: its costs are predicted from those of {names}", network.name())
 }
 
 /// The source of a network's costs.
@@ -51,7 +64,8 @@ impl CostSource<'_> {
         machine.with_only_engines(&board.engines()).in_file(path)
     }
 
-    /// Says which engines do not run the network, or parts of it, where these costs are a profile.
+    /// Says which engines do not run the network, or parts of it, where these costs are a profile, and that the network's
+    /// costs are only predicted where it is not one of those that were measured.
     ///
     /// # Errors
     /// As [`CostSource::table`].
@@ -62,7 +76,11 @@ impl CostSource<'_> {
             Self::Models(_) | Self::Table(_) => None,
         };
         let known = profile.as_ref().and_then(|profile| profile.network(network.digest()));
-        known.into_iter().for_each(|known| report_left_out(known, control));
+        match (known, &profile) {
+            (Some(known), _) => report_left_out(known, control),
+            (None, Some(profile)) => control.warn(&predicted_from(profile, network)),
+            (None, None) => {}
+        }
         Ok(())
     }
 
@@ -85,5 +103,47 @@ impl CostSource<'_> {
                 None => Err(Error::no_profile(network, board)),
             },
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+    use std::sync::{Arc, Mutex};
+
+    use millstream_onnx::ReadOptions;
+    use millstream_test_support::board;
+
+    use super::*;
+    use crate::control::Event;
+    use crate::learning::plan_model::tests::profiled;
+    use crate::provenance::provenance;
+
+    #[test]
+    fn costs_that_are_only_predicted_are_told() {
+        let [measured, other] = ["tiny-darknet", "squeezenet"]
+            .map(|name| Network::open(&format!("zoo:{name}"), ReadOptions::default()).unwrap());
+        let board = board("B1");
+        let mut profile = Profile::new(&board, provenance());
+        profile.networks.push(profiled(&measured, &board, |_| 1e-3));
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("profile.json");
+        files::write(&path, &files::to_json(&profile).unwrap()).unwrap();
+
+        let machine = Machine::of_board(board);
+        let warnings = |network: &Network| {
+            let told = Arc::new(Mutex::new(Vec::new()));
+            let noted = Arc::clone(&told);
+            let control = Control::new().observed_by(move |event| {
+                if let Event::Warning(text) = event {
+                    noted.lock().unwrap().push((*text).to_owned());
+                }
+            });
+            CostSource::Profile(&path).report_left_out(network, &machine, &control).unwrap();
+            told.lock().unwrap().clone()
+        };
+        assert!(warnings(&measured).is_empty());
+        let expected = "the profile is not of squeezenet: its costs are predicted from those of tiny-darknet";
+        assert_eq!(warnings(&other), [expected]);
     }
 }

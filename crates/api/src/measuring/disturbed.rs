@@ -1,15 +1,15 @@
-//! Measurements that other programs disturbed, and profiles that no longer hold.
+//! Measurements that were disturbed, which are repeated, and profiles that no longer hold.
 
 use std::time::Duration;
 
-use millstream_board::{Board, CoreId};
+use millstream_board::Board;
 use millstream_cost::Nanoseconds;
-use millstream_machine::OthersWatch;
+use millstream_predict::NetworkProfile;
 use millstream_predict::samples::SegmentSample;
-use millstream_predict::{NetworkProfile, Summary};
-pub(crate) use millstream_profile::MOST_OTHER_LOAD as DISTURBED;
+use millstream_profile::MOST_OTHER_LOAD;
 
 use crate::control::{Control, Event};
+use crate::disturbance::{Disturbance, DisturbanceWatch};
 
 /// How long others are watched before a profile that they disturbed is used again.
 const LOOK: Duration = Duration::from_millis(300);
@@ -21,50 +21,46 @@ const STANDARD_ERRORS: f64 = 4.0;
 /// Predictions of what was not measured may be as far off.
 const PREDICTED: f64 = 0.5;
 
-/// Watches what others use of all cores of a board.
-pub(crate) fn watch(board: &Board) -> OthersWatch {
-    let cores: Vec<CoreId> = board.cores().map(|core| core.id).collect();
-    OthersWatch::new(cores)
-}
-
-/// Says that others disturbed an activity, such as `measuring squeezenet`, if they used so many cores that it counts.
-pub(crate) fn report(activity: &str, others: f64, control: &Control) {
-    if others > DISTURBED {
-        control.emit(&Event::Disturbed { activity, cores: others });
+/// Says that an activity, such as `measuring squeezenet`, was disturbed, if it was so much that it counts.
+pub(crate) fn report(activity: &str, by: Disturbance, control: &Control) {
+    if by.counts() {
+        control.emit(&Event::Disturbed { activity, by });
     }
 }
 
-/// A measurement with how many cores others used meanwhile; of two that are disturbed, the less disturbed one.
-pub(crate) fn repeated_if_disturbed<T, E>(mut run: impl FnMut() -> Result<(T, f64), E>) -> Result<(T, f64), E> {
+/// A measurement with what disturbed it; of two that are disturbed, the less disturbed one.
+pub(crate) fn repeated_if_disturbed<T, E>(
+    mut run: impl FnMut() -> Result<(T, Disturbance), E>,
+) -> Result<(T, Disturbance), E> {
     let first = run()?;
-    if first.1 <= DISTURBED {
+    if !first.1.counts() {
         return Ok(first);
     }
     let again = run()?;
     Ok(if again.1 < first.1 { again } else { first })
 }
 
-/// How many cores others used while a network was measured, in the middle of its samples.
-pub(crate) fn others_during(network: &NetworkProfile) -> f64 {
-    let segments = network.samples.iter().map(|sample| sample.conditions.other_load);
-    let operators = network.operator_samples.iter().map(|sample| sample.conditions.other_load);
-    let loads: Vec<f64> = segments.chain(operators).collect();
-    Summary::of(&loads).map_or(0.0, |summary| summary.median)
-}
-
-/// Whether others disturbed a profile and use less than half as much now, so that a new one would be better.
+/// Whether a profile was disturbed, and would be less than half as much now, so that a new one would be better.
 pub(crate) fn is_quieter_now(network: &NetworkProfile, board: &Board) -> bool {
-    let before = others_during(network);
-    if before <= DISTURBED {
+    let before = Disturbance::during(network);
+    if !before.counts() {
         return false;
     }
-    let watch = watch(board);
+    let watch = DisturbanceWatch::of(board);
     std::thread::sleep(LOOK);
-    watch.cores().is_some_and(|now| now < 0.5 * before)
+    watch.others_cores().is_some() && is_quieter(before, watch.seen())
+}
+
+/// Whether there is less than half as much disturbance now.
+fn is_quieter(before: Disturbance, now: Disturbance) -> bool {
+    if before.heat_throttled != now.heat_throttled {
+        return before.heat_throttled;
+    }
+    now.other_cores < 0.5 * before.other_cores
 }
 
 /// What a trial says against the profile that it was planned with: text for people. `None` if it says nothing, or if
-/// others disturbed it.
+/// it was disturbed.
 ///
 /// A segment that was measured then as now has to take the same time, but for noise; stages that were predicted from
 /// other segments may be off by more.
@@ -74,7 +70,9 @@ pub(crate) fn contradiction(
     planned: Nanoseconds,
     measured: Nanoseconds,
 ) -> Option<String> {
-    if seen.iter().any(|sample| sample.conditions.other_load > DISTURBED) {
+    let is_disturbed =
+        |sample: &SegmentSample| sample.conditions.heat_throttled || sample.conditions.other_load > MOST_OTHER_LOAD;
+    if seen.iter().any(is_disturbed) {
         return None;
     }
     let is_same = |one: &SegmentSample, other: &SegmentSample| {
@@ -110,6 +108,12 @@ mod tests {
 
     use super::*;
 
+    const HOT: Disturbance = Disturbance { heat_throttled: true, other_cores: 0.0 };
+
+    fn by_others(other_cores: f64) -> Disturbance {
+        Disturbance { heat_throttled: false, other_cores }
+    }
+
     fn sample(milliseconds: f64, end: usize, other_load: f64) -> SegmentSample {
         SegmentSample {
             processor: ProcessorClass::new("B", 1),
@@ -128,14 +132,24 @@ mod tests {
 
     #[test]
     fn what_was_disturbed_is_measured_again_and_the_quieter_one_counts() {
-        let counted = |loads: &[f64]| {
-            let mut loads = loads.iter().copied().enumerate();
-            let (kept, others) = repeated_if_disturbed(|| loads.next().ok_or(())).unwrap();
-            (kept, others, loads.count())
+        let counted = |seen: &[Disturbance]| {
+            let mut seen = seen.iter().copied().enumerate();
+            let (kept, by) = repeated_if_disturbed(|| seen.next().ok_or(())).unwrap();
+            (kept, by, seen.count())
         };
-        assert_eq!(counted(&[DISTURBED, 0.0]), (0, DISTURBED, 1), "it was not");
-        assert_eq!(counted(&[0.5, 0.2, 0.0]), (1, 0.2, 1));
-        assert_eq!(counted(&[0.5, 0.9, 0.0]), (0, 0.5, 1));
+        let [quiet, least, little, much, more] = [0.0, MOST_OTHER_LOAD, 0.2, 0.5, 0.9].map(by_others);
+        assert_eq!(counted(&[least, quiet]), (0, least, 1), "it was not");
+        assert_eq!(counted(&[much, little, quiet]), (1, little, 1));
+        assert_eq!(counted(&[much, more, quiet]), (0, much, 1));
+        assert_eq!(counted(&[HOT, more, quiet]), (1, more, 1), "heat is worse than others");
+        assert_eq!(counted(&[more, HOT, quiet]), (0, more, 1));
+    }
+
+    #[test]
+    fn a_profile_is_made_anew_where_it_is_half_as_loud_or_cooler_now() {
+        assert!(is_quieter(by_others(1.0), by_others(0.4)) && !is_quieter(by_others(1.0), by_others(0.6)));
+        assert!(is_quieter(HOT, by_others(0.6)), "whatever others do now");
+        assert!(!is_quieter(HOT, HOT) && !is_quieter(by_others(1.0), HOT));
     }
 
     #[test]
@@ -157,6 +171,9 @@ mod tests {
         assert_eq!(told(SegmentSample { concurrent: 1, ..sample(5.0, 9, 0.0) }), None, "less beside it");
         assert_eq!(told(SegmentSample { processor: ProcessorClass::new("s", 1), ..sample(5.0, 9, 0.0) }), None);
         assert_eq!(told(sample(5.0, 9, 0.5)), None, "others worked as well");
+        let mut hot = sample(5.0, 9, 0.0);
+        hot.conditions.heat_throttled = true;
+        assert_eq!(told(hot), None, "clocks were lowered");
         assert!(told(sample(5.0, 9, 0.0)).is_some());
     }
 
@@ -173,11 +190,16 @@ mod tests {
         let board = millstream_test_support::board("B1");
         let network = crate::Network::open("zoo:tiny-darknet", millstream_onnx::ReadOptions::default()).unwrap();
         let mut known = NetworkProfile::new(network.digest(), network.graph(), network.chain());
-        assert_eq!(others_during(&known), 0.0);
+        assert_eq!(Disturbance::during(&known), by_others(0.0));
         known.samples = vec![sample(1.0, 1, 0.0), sample(1.0, 2, 1.2), sample(1.0, 3, 1.5)];
-        assert_eq!(others_during(&known), 1.2);
+        assert_eq!(Disturbance::during(&known), by_others(1.2));
         known.samples[1].conditions.other_load = 0.05;
-        assert_eq!(others_during(&known), 0.05);
+        assert_eq!(Disturbance::during(&known), by_others(0.05));
         assert!(!is_quieter_now(&known, &board), "it was quiet enough");
+
+        known.samples[0].conditions.heat_throttled = true;
+        assert_eq!(Disturbance::during(&known), by_others(0.05), "most were not");
+        known.samples[2].conditions.heat_throttled = true;
+        assert!(Disturbance::during(&known).heat_throttled);
     }
 }

@@ -1,7 +1,7 @@
 //! Measuring networks on a machine, and the costs that this gives.
 
 pub(crate) mod costs;
-pub(crate) mod disturbance;
+pub(crate) mod disturbed;
 pub(crate) mod opening;
 pub(crate) mod profiling;
 pub(crate) mod steady;

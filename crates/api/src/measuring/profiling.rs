@@ -12,10 +12,12 @@ use millstream_profile::{
 };
 
 use crate::backends::Backends;
+use crate::backends::library_versions::{changed_library, library_versions};
 use crate::control::{Control, Event};
+use crate::disturbance::Disturbance;
 use crate::error::Error;
 use crate::machine::Machine;
-use crate::measuring::disturbance::{self, is_quieter_now, others_during};
+use crate::measuring::disturbed::{self, is_quieter_now};
 use crate::network::Network;
 use crate::provenance;
 
@@ -34,8 +36,11 @@ pub(crate) fn cached(machine: &Machine, network: &Network, is_fresh: bool, contr
     let created = &known.provenance.created;
     let profiled = known.network(network.digest())?;
     if is_quieter_now(profiled, board) {
-        let reason =
-            format!("other programs used {:.1} cores then, and less than half as much now", others_during(profiled));
+        let reason = format!("{} then, and it is quieter now", Disturbance::during(profiled));
+        control.emit(&Event::MeasuredAnew { created, reason: &reason });
+        return None;
+    }
+    if let Some(reason) = changed_library(&profiled.library_versions, &library_versions(board)) {
         control.emit(&Event::MeasuredAnew { created, reason: &reason });
         return None;
     }
@@ -44,7 +49,7 @@ pub(crate) fn cached(machine: &Machine, network: &Network, is_fresh: bool, contr
         control.emit(&Event::MeasuredAnew { created, reason: "it does not say what an engine refused" });
         return None;
     }
-    control.emit(&Event::CachedProfile { created, age: age(created), other_cores: others_during(profiled) });
+    control.emit(&Event::CachedProfile { created, age: age(created), during: Disturbance::during(profiled) });
     report_left_out(profiled, control);
     Some(known)
 }
@@ -95,6 +100,7 @@ pub(crate) fn add_network(
     let frame = network.first_frame(backend, board)?;
     let workload = Workload { graph: network.graph(), chain: network.chain(), backend, frame };
     let known = entry(profile, network);
+    known.library_versions = library_versions(board);
     let measuring = Measuring { workload, board, budget, control };
     if !measuring.operators(known)? {
         return Ok(false);
@@ -129,10 +135,10 @@ fn entry<'a>(profile: &'a mut Profile, network: &Network) -> &'a mut NetworkProf
     &mut profile.networks[place]
 }
 
-/// Says how much others disturbed what was measured of a network.
+/// Says what disturbed measuring a network.
 pub(crate) fn report_disturbance(profile: &Profile, network: &Network, board: &Board, control: &Control) {
-    let others = profile.network(network.digest()).map_or(0.0, others_during);
-    disturbance::report(&format!("measuring {} on {}", network.name(), board.name()), others, control);
+    let by = profile.network(network.digest()).map(Disturbance::during).unwrap_or_default();
+    disturbed::report(&format!("measuring {} on {}", network.name(), board.name()), by, control);
 }
 
 /// Says which engines are not used, and which of the others do not run all operators.
@@ -213,6 +219,8 @@ impl Measuring<'_> {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+    use std::collections::BTreeMap;
+
     use millstream_board::EngineName;
     use millstream_onnx::ReadOptions;
     use millstream_test_support::board;
@@ -242,5 +250,25 @@ mod tests {
         };
         assert!(kept(Some(0.01), &[]) && kept(None, &[0, 1]));
         assert!(!kept(None, &[]));
+    }
+
+    #[cfg(feature = "ort")]
+    #[test]
+    fn a_profile_of_another_library_is_made_anew() {
+        let network = Network::open("zoo:tiny-darknet", ReadOptions::default()).unwrap();
+        let board = board("B1");
+        let folder = tempfile::tempdir().unwrap();
+        let machine = Machine::of_board(board.clone()).with_cache_folder(folder.path());
+        let kept = |versions: &BTreeMap<String, String>| {
+            let mut profile = Profile::new(&board, provenance());
+            let known = profiled(&network, &board, |_| 1e-3);
+            profile.networks.push(NetworkProfile { library_versions: versions.clone(), ..known });
+            machine.cache.store(&profile, &network, &board);
+            cached(&machine, &network, false, &Control::new()).is_some()
+        };
+        let mut versions = library_versions(&board);
+        assert!(kept(&versions) && kept(&BTreeMap::new()));
+        versions.insert("onnxruntime".to_owned(), "1.0.0".to_owned());
+        assert!(!kept(&versions));
     }
 }

@@ -8,6 +8,7 @@ use millstream_frames::FrameMaker;
 use millstream_machine::PowerSensors;
 use millstream_onnx::Model;
 use millstream_partition::Chain;
+use millstream_predict::samples::TransferSample;
 use millstream_predict::{NetworkProfile, Profile};
 use millstream_profile::{
     OperatorSettings, Workload, measure_accelerators, measure_operators, measure_power, measure_transfers,
@@ -37,8 +38,8 @@ pub(crate) fn add_sweep(
     let begin = Instant::now();
     let total = seconds(budget).max(1);
     let mut countdown = control.seconds(format!("sweeping layer shapes on {}", board.name()), total);
-    if profile.transfers.is_empty() {
-        profile.transfers = measure_transfers(board)?;
+    if !has_transfers_between_clusters(&profile.transfers, board) {
+        profile.transfers.extend(measure_transfers(board)?);
     }
     if profile.power.is_empty()
         && let Some(sensors) = PowerSensors::detect()
@@ -65,6 +66,13 @@ pub(crate) fn add_sweep(
         tracing::info!(network = model.graph().name(), seconds = start.elapsed().as_secs_f64(), "swept");
     }
     Ok(true)
+}
+
+/// Whether it was measured what values take from one cluster to another; those to and from accelerators are measured
+/// with networks.
+fn has_transfers_between_clusters(transfers: &[TransferSample], board: &Board) -> bool {
+    let is_cluster = |label: &str| board.accelerator(label).is_none();
+    transfers.iter().any(|pair| is_cluster(&pair.from) && is_cluster(&pair.to))
 }
 
 /// Measures a network of the sweep; `None` if somebody asked to stop.
@@ -103,4 +111,25 @@ fn sweep_one(
 
 fn seconds(time: Duration) -> usize {
     usize::try_from(time.as_secs()).unwrap_or(usize::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+    use millstream_predict::Statistics;
+
+    use super::*;
+
+    #[test]
+    fn transfers_of_accelerators_do_not_stand_for_those_between_clusters() {
+        let board = millstream_test_support::board("B2+s2:400+G[600]");
+        let pair = |from: &str, to: &str| TransferSample {
+            from: from.to_owned(),
+            to: to.to_owned(),
+            bytes: 1,
+            time: Statistics::of(&[1e-6]).unwrap(),
+        };
+        assert!(!has_transfers_between_clusters(&[pair("B", "G"), pair("G", "s")], &board));
+        assert!(has_transfers_between_clusters(&[pair("B", "G"), pair("B", "s")], &board));
+    }
 }

@@ -9,6 +9,7 @@ mod loading;
 mod operators;
 mod options;
 mod outcome;
+pub(crate) mod precisions;
 pub(crate) mod reference;
 mod report;
 mod runner;

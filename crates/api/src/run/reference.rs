@@ -1,20 +1,20 @@
 //! What sequential inference gives for some frames, to compare with.
 
-use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use millstream_backend::{Backend, Tensor, WholeNetwork};
-use millstream_board::{Board, EngineName, Processor};
+use millstream_board::{Board, Processor};
 use millstream_frames::{Difference, Frame, Tolerance, compare, largest_difference};
 use millstream_graph::OperatorId;
 use millstream_onnx::Model;
 
-use crate::backends::first_core::{first_core, first_core_with};
+use crate::backends::first_core::first_core;
 use crate::backends::unoptimised;
 use crate::error::Error;
 use crate::network::Network;
 use crate::run::limited::run_within;
+use crate::run::precisions::ResultMakers;
 
 /// Some frames, and the network's outputs for them, made on one core without any schedule.
 pub(crate) struct Reference {
@@ -24,7 +24,7 @@ pub(crate) struct Reference {
     model: Arc<Model>,
     backend: Arc<dyn Backend>,
     processor: Processor,
-    /// A core with each engine that has another precision than what made `expected`.
+    /// Those that have, or may have, another precision than what made `expected`.
     other_precisions: Vec<Processor>,
     /// How long a frame may take.
     limit: Option<Duration>,
@@ -33,13 +33,13 @@ pub(crate) struct Reference {
 }
 
 impl Reference {
-    /// Runs the network as a whole on its frames, each for as long as `limit` at most. `engines` are those whose results
+    /// Runs the network as a whole on its frames, each for as long as `limit` at most. `makers` are those whose results
     /// will be checked.
     pub(crate) fn new(
         network: &Network,
         backend: Arc<dyn Backend>,
         board: &Board,
-        engines: impl IntoIterator<Item = EngineName>,
+        makers: &ResultMakers,
         limit: Option<Duration>,
     ) -> Result<Self, Error> {
         let graph = network.graph();
@@ -58,7 +58,7 @@ impl Reference {
             outputs,
             model: Arc::clone(network.model()),
             backend,
-            other_precisions: with_other_precisions(board, engines, processor.engine),
+            other_precisions: makers.of_other_precision(board, processor.engine),
             processor,
             limit,
             rounding: OnceLock::new(),
@@ -163,17 +163,6 @@ impl Reference {
     }
 }
 
-/// A core with each of some engines that has another precision than the one of the reference.
-fn with_other_precisions(
-    board: &Board,
-    engines: impl IntoIterator<Item = EngineName>,
-    reference: EngineName,
-) -> Vec<Processor> {
-    let engines: BTreeSet<EngineName> = engines.into_iter().collect();
-    let is_other = |other: &EngineName| other.reduced_precision() != reference.reduced_precision();
-    engines.into_iter().filter(is_other).filter_map(|other| first_core_with(board, other)).collect()
-}
-
 /// How many elements differ, and the worst of them.
 pub(crate) fn describe(difference: &Difference) -> String {
     let elements = if difference.wrong == 1 { "element" } else { "elements" };
@@ -239,8 +228,9 @@ mod tests {
         let network = Network::of_model(Arc::new(builder.build().unwrap()), "one", ReadOptions::default());
 
         let machine = Machine::detect().unwrap().with_engines(engines.parse::<EngineSet>().unwrap());
-        let checked = checked.parse::<EngineSet>().unwrap();
-        let reference = Reference::new(&network, Arc::new(backend), machine.board(), checked.iter(), None).unwrap();
+        let checked = machine.board().clone().with_engines(&checked.parse::<EngineSet>().unwrap());
+        let makers = ResultMakers::all_of(&checked);
+        let reference = Reference::new(&network, Arc::new(backend), machine.board(), &makers, None).unwrap();
         let expected = reference.expected[0][0].as_f32().unwrap();
         assert!(expected.iter().any(|value| *value > 0.0), "something to be wrong about");
         let result = Tensor::from_f32([64], expected.iter().map(|value| value * times).collect());

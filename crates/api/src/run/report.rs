@@ -7,7 +7,7 @@ use millstream_schedule::{MissedConstraint, StageId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::measuring::disturbance::DISTURBED;
+use crate::disturbance::Disturbance;
 use crate::run::surroundings::Throttling;
 
 /// The `format` of run reports.
@@ -105,6 +105,9 @@ pub struct NetworkRun {
     /// How many cores other programs used while frames flowed; missing where the system does not tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub others_cores: Option<f64>,
+    /// Whether the system lowered clocks because of heat while frames flowed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub heat_throttled: bool,
     /// How a container's quota held the stages up, if it did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub throttling: Option<Throttling>,
@@ -127,9 +130,10 @@ pub struct NetworkRun {
 }
 
 impl NetworkRun {
-    /// How many cores other programs used, if that is so much that times can't be relied on.
-    pub fn disturbance(&self) -> Option<f64> {
-        self.others_cores.filter(|cores| *cores > DISTURBED)
+    /// What held the frames up, if that is so much that times can't be relied on.
+    pub fn disturbance(&self) -> Option<Disturbance> {
+        let other_cores = self.others_cores.unwrap_or_default();
+        Some(Disturbance { heat_throttled: self.heat_throttled, other_cores }).filter(|seen| seen.counts())
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use millstream_backend::{Backend, Observed};
-use millstream_board::{Board, EngineName};
+use millstream_board::Board;
 use millstream_cost::CostTable;
 use millstream_frames::Golden;
 use millstream_machine::PowerSensors;
@@ -22,10 +22,11 @@ use crate::plans::clocks;
 use crate::run::adaptation::adapt;
 use crate::run::frame_deadline::FrameDeadline;
 use crate::run::outcome::{NetworkOutcome, USUAL_FRAMES};
+use crate::run::precisions::ResultMakers;
 use crate::run::reference::Reference;
 use crate::run::sink::{ObservedSink, Sink};
 use crate::run::statistics::FrameStatistics;
-use crate::run::surroundings::{Disturbance, Surroundings};
+use crate::run::surroundings::{HeldUp, Surroundings};
 use crate::run::taken::Taken;
 use crate::run::{RunLength, RunOptions, WarmUp, camera, operators, summary};
 use crate::schedules::{Scheduled, document, engine};
@@ -56,7 +57,7 @@ pub(super) struct Runner<'a> {
     /// Mean power of the machine's processors, where it has sensors.
     watts: Option<f64>,
     /// What else happened while frames flowed.
-    disturbance: Disturbance,
+    held_up: HeldUp,
 }
 
 impl<'a> Runner<'a> {
@@ -90,8 +91,9 @@ impl<'a> Runner<'a> {
         // The first core may be much slower than the stages' processors.
         let stages = u32::try_from(schedule.stages.len()).unwrap_or(u32::MAX);
         let limit = options.frame_timeout.map(|limit| limit.saturating_mul(stages).saturating_mul(CORE_SLOWER));
-        let engines = checked_engines(options, board, schedule);
-        let reference = Arc::new(Reference::new(network, backends.backend(), board, engines, limit)?);
+        // Adapting changes the schedule.
+        let makers = if options.is_adaptive { ResultMakers::all_of(board) } else { ResultMakers::those_of(schedule) };
+        let reference = Arc::new(Reference::new(network, backends.backend(), board, &makers, limit)?);
         let golden = golden(options, network, &*backend, board)?;
 
         let begin = Instant::now();
@@ -103,7 +105,7 @@ impl<'a> Runner<'a> {
         let sink =
             Sink::new(&reference, statistics).writing_to(options.output.clone()).expecting(golden, options.tolerance);
         let costs = costs.filter(|_| options.is_adaptive);
-        let (events, watts, disturbance) = (Vec::new(), None, Disturbance::default());
+        let (events, watts, held_up) = (Vec::new(), None, HeldUp::default());
         Ok(Self {
             board,
             scheduled,
@@ -118,7 +120,7 @@ impl<'a> Runner<'a> {
             sink,
             events,
             watts,
-            disturbance,
+            held_up,
         })
     }
 
@@ -162,7 +164,7 @@ impl<'a> Runner<'a> {
                 None => camera::stream(engine, &self.reference, is_enough, self.first, sink, control),
                 Some(camera) => camera.stream(engine, &self.reference, is_enough, sink, control),
             };
-            self.disturbance = surroundings.disturbance();
+            self.held_up = surroundings.seen();
 
             drop(over);
             if let Some(thread) = adapting {
@@ -196,7 +198,7 @@ impl<'a> Runner<'a> {
             events: &self.events,
             warnings,
             watts: self.watts,
-            disturbance: self.disturbance,
+            held_up: self.held_up,
             start_up: self.start_up,
         };
         let mut report = seen.report();
@@ -234,14 +236,6 @@ fn golden(
 ) -> Result<Option<Golden>, Error> {
     let Some(path) = &options.expected else { return Ok(None) };
     Ok(Some(Golden::read(path, network.graph(), network.frames(backend, board)?)?))
-}
-
-/// The engines that may compute results: adapting changes the schedule.
-fn checked_engines(options: &RunOptions, board: &Board, schedule: &Schedule) -> Vec<EngineName> {
-    if options.is_adaptive {
-        return board.engines_in_use().collect();
-    }
-    schedule.processors().map(|processor| processor.engine).collect()
 }
 
 /// Fills every worker's caches and memory pools. Returns how many frames that took, and when the first result was

@@ -7,7 +7,7 @@ use millstream_schedule::{Achieved, Schedule, ScheduleDocument};
 
 use crate::run::report::{AdaptationReport, ExpectedReport, NetworkRun, StageReport};
 use crate::run::sink::Sink;
-use crate::run::surroundings::Disturbance;
+use crate::run::surroundings::HeldUp;
 use crate::run::{Camera, RunOptions};
 use crate::schedules::Scheduled;
 
@@ -23,7 +23,7 @@ pub(super) struct Seen<'a> {
     pub(super) events: &'a [TuningEvent],
     pub(super) warnings: Vec<String>,
     pub(super) watts: Option<f64>,
-    pub(super) disturbance: Disturbance,
+    pub(super) held_up: HeldUp,
     pub(super) start_up: Option<Duration>,
 }
 
@@ -75,8 +75,9 @@ impl Seen<'_> {
             expected: expected(sink),
             stages: stages(at_work, document, self.metrics),
             operators: Vec::new(),
-            others_cores: self.disturbance.others_cores,
-            throttling: self.disturbance.throttling,
+            others_cores: self.held_up.others_cores,
+            heat_throttled: self.held_up.heat_throttled,
+            throttling: self.held_up.throttling,
             adaptations: self.events.iter().map(adaptation).collect(),
             start_up_seconds: self.start_up.map(|time| time.as_secs_f64()),
             latency: statistics.latencies.summary(),

@@ -3,11 +3,11 @@
 use std::time::{Duration, Instant};
 
 use millstream_board::Board;
-use millstream_machine::{CpuQuota, OthersWatch};
+use millstream_machine::CpuQuota;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::measuring::disturbance;
+use crate::disturbance::DisturbanceWatch;
 
 /// The system counts time by hundredths of a second: two counts of it may differ by one each without meaning anything.
 const COUNTED: f64 = 0.02;
@@ -25,13 +25,15 @@ pub struct Throttling {
 /// Looks at the machine from its creation on.
 pub(super) struct Surroundings {
     begin: Instant,
-    others: OthersWatch,
+    watch: DisturbanceWatch,
     quota: Option<(CpuQuota, Duration)>,
 }
 
 /// What held the stages up from outside.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Disturbance {
+pub(super) struct HeldUp {
+    /// Whether the system lowered clocks because of heat.
+    pub(super) heat_throttled: bool,
     /// How many cores others used; `None` where the system does not tell.
     pub(super) others_cores: Option<f64>,
     /// `None` without a quota, and where nothing waited for it.
@@ -44,16 +46,16 @@ impl Surroundings {
             let throttled = quota.throttled()?;
             Some((quota, throttled))
         });
-        Self { begin: Instant::now(), others: disturbance::watch(board), quota }
+        Self { begin: Instant::now(), watch: DisturbanceWatch::of(board), quota }
     }
 
-    pub(super) fn disturbance(&self) -> Disturbance {
+    pub(super) fn seen(&self) -> HeldUp {
         let passed = self.begin.elapsed().as_secs_f64();
         let throttling = self.quota.as_ref().and_then(|(quota, before)| {
             let waited = quota.throttled()?.saturating_sub(*before).as_secs_f64();
             (waited > 0.0).then(|| Throttling { quota_cores: quota.cores, waited_fraction: waited / passed })
         });
-        let others_cores = self.others.cores().map(|cores| (cores - COUNTED / passed).max(0.0));
-        Disturbance { others_cores, throttling }
+        let others_cores = self.watch.others_cores().map(|cores| (cores - COUNTED / passed).max(0.0));
+        HeldUp { heat_throttled: self.watch.seen().heat_throttled, others_cores, throttling }
     }
 }

@@ -7,6 +7,7 @@ use crate::error::Error;
 use crate::machine::Machine;
 use crate::measuring::opening::open_to_run;
 use crate::network::Network;
+use crate::run::precisions::ResultMakers;
 use crate::run::reference::Reference;
 
 /// Frames of a network, which take turns, with the results of sequential inference on this computer to compare with.
@@ -25,7 +26,7 @@ impl CheckedFrames {
         machine.check_usable()?;
         let (backends, _) = open_to_run(machine, network, &[])?;
         let board = machine.board();
-        let reference = Reference::new(network, backends.backend(), board, board.engines_in_use(), None)?;
+        let reference = Reference::new(network, backends.backend(), board, &ResultMakers::all_of(board), None)?;
         let graph = network.graph();
         Ok(Self { reference, inputs: graph.inputs().to_vec(), outputs: graph.outputs().to_vec() })
     }

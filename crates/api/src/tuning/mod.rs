@@ -21,12 +21,14 @@ use millstream_tune::{
 
 use crate::contest::SlowCore;
 use crate::control::Control;
+use crate::disturbance::Disturbance;
 use crate::error::Error;
 use crate::machine::Machine;
 use crate::measuring::CostSource;
-use crate::measuring::disturbance;
+use crate::measuring::disturbed;
 use crate::measuring::opening::measured_costs;
 use crate::network::Network;
+use crate::run::precisions::ResultMakers;
 use crate::run::reference::Reference;
 use crate::schedules::{document, engine};
 use live::LiveOracle;
@@ -164,12 +166,13 @@ pub fn tune(
         (TuneOn::ThisMachine, None) => return Err(Error::Defect("nothing was opened to run on".to_owned())),
         (TuneOn::ThisMachine, Some(backends)) => {
             let engine = engine::new(network, &start, &backends.backend(), EngineOptions::default())?;
-            let reference = Reference::new(network, backends.backend(), board, board.engines_in_use(), None)?;
+            let reference = Reference::new(network, backends.backend(), board, &ResultMakers::all_of(board), None)?;
             streaming::while_frames_flow(&engine, &reference, control, |is_over| {
-                let mut oracle = LiveOracle { engine: &engine, board, policy: POLICY, is_over, others: 0.0 };
+                let disturbance = Disturbance::default();
+                let mut oracle = LiveOracle { engine: &engine, board, policy: POLICY, is_over, disturbance };
                 let trials = search.run(&mut oracle)?;
                 let activity = format!("trying out schedules of {}", network.name());
-                disturbance::report(&activity, oracle.others, control);
+                disturbed::report(&activity, oracle.disturbance, control);
                 Ok(trials)
             })?
         }

@@ -14,10 +14,11 @@ pub(crate) struct BoardArguments {
     /// A board file, or the name of a built-in board, instead of what is detected
     #[arg(long, value_name = "FILE|NAME")]
     pub(crate) board: Option<PathBuf>,
-    /// What computes on the cores: onnxruntime, openvino, a provider that the board file names, or several with commas
-    /// between them (or 'all', the first two): then each stage has the quicker one. With less precision than the model
-    /// says: openvinoint8 (quantised networks with integers), openvinof16, openvinobf16 [default: what a schedule was
-    /// planned for, or the board file says, else onnxruntime]
+    /// What computes: onnxruntime, openvino (also on the GPUs that it drives), a provider of the library (xnnpack, dnnl,
+    /// acl) or of the board file, or several with commas between them (or 'all', the first two): then each stage has
+    /// the quicker one. With less precision than the model says: openvinoint8 (quantised networks with integers),
+    /// openvinof16, openvinobf16 (with openvino, also on its NPUs) [default: what a schedule was planned for, or the
+    /// board file says, else onnxruntime]
     #[arg(long, value_name = "NAMES")]
     pub(crate) engine: Option<EngineSet>,
 }

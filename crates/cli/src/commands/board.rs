@@ -1,7 +1,7 @@
 //! `board`: processors and engines of a machine, as tables or as a board file.
 
 use anyhow::Result;
-use millstream::{CpuQuota, EngineReport, Machine, engines};
+use millstream::{EngineReport, Machine, engines};
 use millstream_report::{Align, Table, board_table};
 
 use crate::arguments::BoardCommand;
@@ -21,10 +21,8 @@ pub(crate) fn run(command: &BoardCommand) -> Result<()> {
     output::prose(
         "\nA label with a number, such as B2, is a processor: that many cores of a cluster. Capacity is the speed of one core; the fastest kind has 1024.",
     );
-    if command.board.board.is_none()
-        && let Ok(Some(quota)) = CpuQuota::detect()
-    {
-        let (cores, used) = (quota.cores, board.cores().count());
+    if let Some(cores) = board.quota_cores() {
+        let used = board.cores().count();
         output::line(format!(
             "\nThis container may use {cores} cores' time; the cores above are as many as that is worth: {used}"
         ));

@@ -126,5 +126,6 @@ fn worst(conditions: impl Iterator<Item = SampleConditions>) -> SampleConditions
         steal_fraction: worst.steal_fraction.max(one.steal_fraction),
         other_load: worst.other_load.max(one.other_load),
         hertz: None,
+        heat_throttled: worst.heat_throttled || one.heat_throttled,
     })
 }

@@ -94,7 +94,8 @@ struct Throughput<'a> {
     network: &'a str,
     ours: &'a ContenderReport,
     best: &'a ContenderReport,
-    best_of_onnx_runtime: &'a ContenderReport,
+    /// `None` where it was not among them.
+    best_of_onnx_runtime: Option<&'a ContenderReport>,
 }
 
 impl<'a> Throughput<'a> {
@@ -107,7 +108,7 @@ impl<'a> Throughput<'a> {
             network: &contest.network,
             ours: ours(contest, "throughput")?,
             best: rivals(contest).max_by(most)?,
-            best_of_onnx_runtime: rivals(contest).filter(is_onnx_runtime).max_by(most)?,
+            best_of_onnx_runtime: rivals(contest).filter(is_onnx_runtime).max_by(most),
         })
     }
 
@@ -121,7 +122,8 @@ struct Latency<'a> {
     network: &'a str,
     ours: &'a ContenderReport,
     best: &'a ContenderReport,
-    best_of_onnx_runtime: &'a ContenderReport,
+    /// `None` where it was not among them.
+    best_of_onnx_runtime: Option<&'a ContenderReport>,
 }
 
 impl<'a> Latency<'a> {
@@ -134,7 +136,7 @@ impl<'a> Latency<'a> {
             network: &contest.network,
             ours: ours(contest, "latency")?,
             best: rivals(contest).min_by(least)?,
-            best_of_onnx_runtime: rivals(contest).filter(is_onnx_runtime).min_by(least)?,
+            best_of_onnx_runtime: rivals(contest).filter(is_onnx_runtime).min_by(least),
         })
     }
 
@@ -170,7 +172,7 @@ fn throughput_table(rows: &[Throughput<'_>]) -> Table {
             format!("{:.1}", row.ours.frames_per_second),
             row.best.name.clone(),
             over(row.ours, row.best),
-            over(row.ours, row.best_of_onnx_runtime),
+            row.best_of_onnx_runtime.map_or("-".to_owned(), |other| over(row.ours, other)),
         ]);
     }
     table
@@ -190,7 +192,7 @@ fn latency_table(rows: &[Latency<'_>]) -> Table {
             milliseconds(row.ours.median_frame_seconds),
             row.best.name.clone(),
             quicker_than(row.ours, row.best),
-            quicker_than(row.ours, row.best_of_onnx_runtime),
+            row.best_of_onnx_runtime.map_or("-".to_owned(), |other| quicker_than(row.ours, other)),
         ]);
     }
     table
@@ -282,12 +284,25 @@ pub(super) mod tests {
         let throughput = Throughput::of(&contest).unwrap();
         assert_eq!((throughput.ours.frames_per_second, throughput.ratio()), (60.0, 0.8));
         assert_eq!(throughput.best.name, "OpenVINO, THROUGHPUT");
-        assert_eq!(throughput.best_of_onnx_runtime.frames_per_second, 40.0);
+        assert_eq!(throughput.best_of_onnx_runtime.unwrap().frames_per_second, 40.0);
         let latency = Latency::of(&contest).unwrap();
         assert_eq!(latency.ours.median_frame_seconds, 0.020);
         assert_eq!(latency.best.name, "OpenVINO, LATENCY");
         assert_eq!(latency.ratio(), 0.022 / 0.020);
-        assert_eq!(quicker_than(latency.ours, latency.best_of_onnx_runtime), "1.50x =");
+        assert_eq!(quicker_than(latency.ours, latency.best_of_onnx_runtime.unwrap()), "1.50x =");
+    }
+
+    #[test]
+    fn networks_are_summed_up_without_onnx_runtime_too() {
+        let mut contest = contest();
+        contest.contenders.retain(|contender| contender.rival != Some(EngineName::OnnxRuntime));
+        let (throughput, latency) = (Throughput::of(&contest).unwrap(), Latency::of(&contest).unwrap());
+        assert_eq!((throughput.ratio(), latency.ratio()), (0.8, 0.022 / 0.020));
+        let tables = [throughput_table(&[throughput]).to_string(), latency_table(&[latency]).to_string()];
+        for table in tables {
+            let row = table.lines().last().unwrap_or_default();
+            assert!(row.contains("OpenVINO") && row.trim_end().ends_with("- |"), "{table}");
+        }
     }
 
     #[test]

@@ -73,7 +73,10 @@ pub(super) fn notes(report: &NetworkContest) -> Vec<Fact> {
     }
     facts.extend(report.contenders.iter().filter_map(prediction));
     if let Some(disturbed) = disturbed(&report.contenders) {
-        let text = format!("also when repeated: {disturbed}; other programs used more than a tenth of a core");
+        let text = format!(
+            "also when repeated: {disturbed}; other programs used more than a tenth of a core, or clocks were lowered \
+             because of heat"
+        );
         facts.push(Fact::warning("Disturbed", text));
     }
     facts

@@ -83,8 +83,8 @@ fn latency(run: &NetworkRun, takes_turns: bool) -> [Fact; 2] {
 pub(super) fn troubles(run: &NetworkRun) -> Vec<Fact> {
     let all = all_frames(run);
     let mut facts = Vec::new();
-    if let Some(cores) = run.disturbance() {
-        facts.push(Fact::warning("Disturbed", format!("other programs used {cores:.1} cores while frames flowed")));
+    if let Some(by) = run.disturbance() {
+        facts.push(Fact::warning("Disturbed", format!("{by} while frames flowed")));
     }
     if let Some(Throttling { quota_cores, waited_fraction }) = run.throttling {
         let text =
