@@ -10,6 +10,7 @@ use crate::command::{Failure, run};
 /// Fails if any of them does.
 pub(crate) fn run_both(first: &mut Command, others: &mut [Command], output: &Path) -> Result<(), Failure> {
     let failed = |error: std::io::Error| Failure(format!("{}: {error}", output.display()));
+    output.parent().map_or(Ok(()), std::fs::create_dir_all).map_err(failed)?;
     let file = File::create(output).map_err(failed)?;
     for other in others.iter_mut() {
         other.stdout(file.try_clone().map_err(failed)?).stderr(file.try_clone().map_err(failed)?);
@@ -19,7 +20,7 @@ pub(crate) fn run_both(first: &mut Command, others: &mut [Command], output: &Pat
         let beside = scope.spawn(|| others.iter_mut().map(run).collect::<Vec<_>>());
         (run(first), beside.join())
     });
-    print!("{}", std::fs::read_to_string(output).map_err(failed)?);
+    print!("{}", String::from_utf8_lossy(&std::fs::read(output).map_err(failed)?));
     let others = others.map_err(|_| Failure("what ran beside panicked".to_owned()))?;
     let failures: Vec<String> =
         std::iter::once(first).chain(others).filter_map(Result::err).map(|Failure(text)| text).collect();
@@ -47,7 +48,13 @@ mod tests {
             let failed = run_both(&mut shell(first), &mut others, &output).err();
             failed.map_or_else(String::new, |Failure(text)| text)
         };
-        assert_eq!(told("exit 0", &["echo beside", "echo error >&2"]), "");
+        // The first waits for what the others do.
+        let mark = folder.path().join("mark");
+        let (mark, waits) = (
+            mark.display(),
+            format!("for i in $(seq 500); do [ -e {0} ] && exit 0; sleep 0.02; done; exit 1", mark.display()),
+        );
+        assert_eq!(told(&waits, &["echo beside", &format!("echo error >&2; touch {mark}")]), "");
         assert_eq!(std::fs::read_to_string(&output).unwrap(), "beside\nerror\n");
         let text = told("exit 2", &["exit 3", "echo last; exit 4"]);
         assert!(

@@ -62,9 +62,9 @@ fn run_tests(tests: impl Fn() -> Command) -> Result<(), Failure> {
         tests.args(kinds).arg("--no-fail-fast").env("MILLSTREAM_C_LIBRARY", target_folder().join("release"));
         tests
     };
-    let (whole, units, examples) = (&["--test", "*"], &["--lib", "--bins"], &["--doc"]);
+    let (whole, units, documentation) = (&["--test", "*"], &["--lib", "--bins", "--examples"], &["--doc"]);
     let beside = target_folder().join("millstream/tests-beside.txt");
-    run_both(&mut of_kind(whole), &mut [of_kind(units), of_kind(examples)], &beside)
+    run_both(&mut of_kind(whole), &mut [of_kind(units), of_kind(documentation)], &beside)
 }
 
 /// What says that all packages are meant, unless arguments name some: beside it cargo would not look at these.

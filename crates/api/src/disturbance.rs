@@ -18,7 +18,7 @@ pub struct Disturbance {
 
 impl Disturbance {
     /// Whether times can't be relied on.
-    pub fn counts(self) -> bool {
+    pub fn is_significant(self) -> bool {
         self.heat_throttled || self.other_cores > MOST_OTHER_LOAD
     }
 

@@ -243,6 +243,10 @@ impl Backend for OpenVinoBackend {
         self.owns(processor) && self.refusal(operator).is_none()
     }
 
+    fn why_refused(&self, operator: OperatorId, processor: &Processor) -> Option<String> {
+        if self.owns(processor) { self.refusal(operator) } else { None }
+    }
+
     fn prepare(&self, segment: &Segment, processor: &Processor) -> Result<Box<dyn PreparedSegment>, BackendError> {
         Ok(Box::new(self.prepared(segment, processor, false)?))
     }

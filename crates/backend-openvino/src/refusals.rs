@@ -40,7 +40,8 @@ fn otherwise(model: &Model, id: OperatorId) -> Option<String> {
     let unknown = operator.inputs.iter().map(|&value| graph.value(value)).find(|value| value.shape.is_none());
     if let Some(value) = unknown {
         return Some(format!(
-            "OpenVINO has to know how many dimensions '{}' has: fix the sizes of the inputs",
+            "OpenVINO has to know how many dimensions '{}' has: fix the sizes of the inputs, or add shapes to the file, as \
+             onnx.shape_inference does",
             value.name
         ));
     }

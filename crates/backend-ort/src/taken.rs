@@ -29,7 +29,7 @@ impl OrtBackend {
         let alone = |&id: &OperatorId| self.taken_of(device, &[id]).is_ok_and(|taken| !taken.is_empty());
         let taken: HashSet<OperatorId> = order.iter().copied().filter(alone).collect();
         if taken.is_empty() {
-            tracing::warn!(engine, "the engine computes nothing of this network: {refusal}");
+            tracing::warn!("{engine} computes nothing of this network: {refusal}");
         }
         taken
     }

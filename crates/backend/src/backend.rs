@@ -17,6 +17,12 @@ pub trait Backend: Send + Sync {
     /// Whether the processor can run the operator. Searches rely on the answer.
     fn supports(&self, operator: OperatorId, processor: &Processor) -> bool;
 
+    /// Why the processor can't run an operator that [`Backend::supports`] refuses, for people; `None` where the backend
+    /// does not tell.
+    fn why_refused(&self, _operator: OperatorId, _processor: &Processor) -> Option<String> {
+        None
+    }
+
     /// Makes a segment ready to run on a processor. The calling thread is the one that will run it and is already
     /// pinned to the processor's first core; further cores are the backend's to use.
     ///

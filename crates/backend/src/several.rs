@@ -42,6 +42,10 @@ impl<B: Backend + ?Sized> Backend for Several<B> {
         self.0.iter().any(|backend| backend.supports(operator, processor))
     }
 
+    fn why_refused(&self, operator: OperatorId, processor: &Processor) -> Option<String> {
+        self.0.iter().find_map(|backend| backend.why_refused(operator, processor))
+    }
+
     fn prepare(&self, segment: &Segment, processor: &Processor) -> Result<Box<dyn PreparedSegment>, BackendError> {
         self.find(&segment.operators, processor)?.prepare(segment, processor)
     }

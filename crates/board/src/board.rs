@@ -99,7 +99,7 @@ impl Board {
         self.memory.and_then(|memory| memory.bytes)
     }
 
-    /// How many cores' time a container may use on all cores together, where that is no more than all of it: 1.5 are
+    /// How many cores' time a container may use on all cores together, where that is less than all of it: 1.5 are
     /// three seconds of processor time in two.
     pub fn quota_cores(&self) -> Option<f64> {
         self.quota_cores

@@ -42,7 +42,7 @@ pub struct BoardDocument {
     /// The memory that they share, where its speed is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<Memory>,
-    /// How many cores' time a container may use on all cores together, where that is no more than all of it: its threads
+    /// How many cores' time a container may use on all cores together, where that is less than all of it: its threads
     /// wait once they have used it up, so that what is measured is slower than on a core alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quota_cores: Option<f64>,
@@ -84,14 +84,12 @@ impl Board {
         })
     }
 
-    /// The same board in a container that may use so many cores' time; without a quota if that is more than its cores
-    /// have.
+    /// The same board in a container that may use so many cores' time; without a quota if its cores have no more.
     ///
     /// # Errors
     /// [`BoardError::Invalid`] if it is not a positive number.
     pub fn with_quota(&self, quota_cores: f64) -> Result<Self, BoardError> {
-        let is_limit = quota_cores.is_nan() || quota_cores <= self.cores().count() as f64;
-        Self::try_from(BoardDocument { quota_cores: is_limit.then_some(quota_cores), ..self.to_document() })
+        Self::try_from(BoardDocument { quota_cores: Some(quota_cores), ..self.to_document() })
     }
 
     /// The same board with these accelerators.
@@ -143,7 +141,9 @@ impl TryFrom<BoardDocument> for Board {
 
         let mut clusters = document.clusters;
         clusters.sort_by_key(|cluster| std::cmp::Reverse(cluster.capacity));
-        let BoardDocument { name, accelerators, providers, links, memory, quota_cores, .. } = document;
+        let cores = clusters.iter().map(|cluster| cluster.cores.len()).sum::<usize>();
+        let quota_cores = document.quota_cores.filter(|quota| *quota < cores as f64);
+        let BoardDocument { name, accelerators, providers, links, memory, .. } = document;
         Ok(Self { name, clusters, accelerators, providers, links, memory, quota_cores })
     }
 }

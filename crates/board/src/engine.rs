@@ -192,7 +192,11 @@ mod tests {
         assert_eq!(both.to_string(), "openvino,onnxruntime");
         let reduced: EngineSet = "onnxruntime,openvinobf16".parse().unwrap();
         assert!(reduced.contains(EngineName::OpenVinoWith(ReducedPrecision::Bf16)));
-        assert_eq!("all".parse::<EngineSet>().unwrap().iter().collect::<Vec<_>>(), EngineName::BUILT_IN);
+        let names = |text: &str| text.parse::<EngineSet>().unwrap().iter().collect::<Vec<_>>();
+        assert_eq!([names("all"), names("all,openvino"), names("openvino,all")], [EngineName::BUILT_IN; 3]);
+        let int8 = EngineName::OpenVinoWith(ReducedPrecision::Int8);
+        assert_eq!(names("all,openvinoint8"), [&EngineName::BUILT_IN[..], &[int8]].concat());
+        assert!("openvino,openvino".parse::<EngineSet>().is_err());
         assert_eq!(serde_json::from_str::<EngineSet>(r#"["openvino"]"#).unwrap(), EngineName::OpenVino.into());
         assert_eq!(serde_json::to_string(&both).unwrap(), r#"["openvino","onnxruntime"]"#);
         assert!("openvino,".parse::<EngineSet>().is_err());

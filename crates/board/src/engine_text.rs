@@ -19,15 +19,21 @@ impl TryFrom<Vec<EngineName>> for EngineSet {
     }
 }
 
-/// Names with commas between them, or `all`.
+/// Names with commas between them; `all` stands for several.
 impl FromStr for EngineSet {
     type Err = BoardError;
 
     fn from_str(text: &str) -> Result<Self, BoardError> {
-        match text {
-            "all" => Ok(Self::all()),
-            names => Self::try_from(names.split(',').map(str::parse).collect::<Result<Vec<_>, _>>()?),
+        let (all, named): (Vec<&str>, Vec<&str>) = text.split(',').partition(|name| *name == "all");
+        let mut engines: Vec<EngineName> = if all.is_empty() { Vec::new() } else { Self::all().iter().collect() };
+        for name in named {
+            let engine = name.parse()?;
+            // Those that `all` stands for may be named once more.
+            if all.is_empty() || !engines.contains(&engine) {
+                engines.push(engine);
+            }
         }
+        Self::try_from(engines)
     }
 }
 

@@ -140,7 +140,7 @@ fn check_uses(providers: &[Provider], clusters: &[Cluster], accelerators: &[Acce
             let detail = if is_on_every_board(engine) {
                 format!("is '{engine}', which is for cores: an accelerator has openvino, or a provider")
             } else {
-                format!("is '{engine}', which is none of `providers`: {}", labels(providers))
+                format!("is '{engine}', which is neither openvino nor one of `providers`: {}", labels(providers))
             };
             return invalid(format!("accelerators[{index}].engine"), detail);
         }

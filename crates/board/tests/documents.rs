@@ -136,8 +136,8 @@ fn a_quota_slows_all_cores() {
     assert_eq!(["B", "s", "G"].map(|label| limited.is_slowed(label)), [true, true, false]);
     assert_ne!(limited.fingerprint(), board.fingerprint());
     assert_ne!(limited.fingerprint(), board.with_quota(1.0).unwrap().fingerprint());
-    assert_eq!(board.with_quota(3.5).unwrap(), board, "more than there is limits nothing");
-    assert_eq!(board.with_quota(3.0).unwrap().quota_cores(), Some(3.0));
+    assert_eq!(board.with_quota(3.0).unwrap(), board, "all that there is limits nothing");
+    assert_eq!(board.with_quota(2.9).unwrap().quota_cores(), Some(2.9));
 
     let text = serde_json::to_string(&limited.to_document()).unwrap();
     assert_eq!(Board::from_json(&text).unwrap(), limited);

@@ -87,7 +87,7 @@ fn conditions(age: Option<Duration>, during: Disturbance) -> String {
         minutes @ 60..1440 => of(minutes / 60, "hour"),
         minutes => of(minutes / 1440, "day"),
     });
-    let is_noticeable = during.counts() || during.other_cores >= NOTICEABLE;
+    let is_noticeable = during.is_significant() || during.other_cores >= NOTICEABLE;
     let disturbed = is_noticeable.then(|| format!("{during} then"));
     let known: Vec<String> = age.into_iter().chain(disturbed).collect();
     if known.is_empty() { String::new() } else { format!(" ({})", known.join("; ")) }

@@ -55,8 +55,9 @@ fn of_error(error: &millstream::Error) -> Option<String> {
         millstream::Error::Predict(error) => of_prediction(error),
         millstream::Error::Document(error) => of_document(error),
         millstream::Error::Schedule(error) => of_schedule(error),
-        millstream::Error::Backend(BackendError::Unavailable { backend, .. })
-            if program::is_in_repository() && is_not_fetched(backend, |name| std::env::var_os(name).is_some()) =>
+        millstream::Error::Backend(BackendError::Unavailable { backend, detail })
+            if program::is_in_repository()
+                && is_not_fetched(backend, detail, |name| std::env::var_os(name).is_some()) =>
         {
             Some("run it as `cargo xtask run`, which fetches what is missing".to_owned())
         }
@@ -65,10 +66,11 @@ fn of_error(error: &millstream::Error) -> Option<String> {
 }
 
 /// Whether a backend's library is one that `cargo xtask` fetches, and says where it is, and nobody said so.
-fn is_not_fetched(backend: &str, is_set: impl Fn(&str) -> bool) -> bool {
+fn is_not_fetched(backend: &str, detail: &str, is_set: impl Fn(&str) -> bool) -> bool {
     match backend {
         "onnxruntime" => !is_set("ORT_DYLIB_PATH"),
-        "openvino" => !is_set("OPENVINO_INSTALL_DIR"),
+        // It may be there without the device that is asked for.
+        "openvino" => detail.starts_with("there is no OpenVINO") && !is_set("OPENVINO_INSTALL_DIR"),
         _ => false,
     }
 }
@@ -213,11 +215,12 @@ mod tests {
     /// Whoever chose a library, or asks for a provider or a device that is not here, is not told to fetch one.
     #[test]
     fn only_libraries_that_nobody_chose_are_fetched() {
-        assert!(
-            is_not_fetched("onnxruntime", |_| false) && is_not_fetched("openvino", |name| name == "ORT_DYLIB_PATH")
-        );
-        assert!(!is_not_fetched("onnxruntime", |name| name == "ORT_DYLIB_PATH"));
-        assert!(!is_not_fetched("qnn (QNNExecutionProvider)", |_| false));
+        let missing = "there is no OpenVINO: ...";
+        assert!(is_not_fetched("onnxruntime", "", |_| false));
+        assert!(is_not_fetched("openvino", missing, |name| name == "ORT_DYLIB_PATH"));
+        assert!(!is_not_fetched("openvino", "OpenVINO has no device GPU here", |_| false));
+        assert!(!is_not_fetched("onnxruntime", "", |name| name == "ORT_DYLIB_PATH"));
+        assert!(!is_not_fetched("qnn (QNNExecutionProvider)", "", |_| false));
     }
 
     /// A file that is not there is made by a command, which depends on what kind of file it is.

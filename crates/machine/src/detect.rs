@@ -22,12 +22,19 @@ pub fn detect() -> Result<Board, MachineError> {
     let allowed = usable_cores().ok_or(MachineError::NoAffinity)?;
     let board = detect_allowed(&allowed)?;
     match CpuQuota::detect()? {
-        Some(quota) => {
-            let cores = fastest(&board, quota.worthwhile_cores(), place_of_container());
-            Ok(detect_allowed(&cores)?.with_quota(quota.cores)?)
-        }
+        Some(quota) => limited(&board, &quota, place_of_container(), detect_allowed),
         None => Ok(board),
     }
+}
+
+/// The board of as many of the fastest cores as a quota is worth, from some place on; it knows the quota.
+fn limited(
+    board: &Board,
+    quota: &CpuQuota,
+    place: usize,
+    detect: impl Fn(&[CoreId]) -> Result<Board, MachineError>,
+) -> Result<Board, MachineError> {
+    Ok(detect(&fastest(board, quota.worthwhile_cores(), place))?.with_quota(quota.cores)?)
 }
 
 fn detect_allowed(allowed: &[CoreId]) -> Result<Board, MachineError> {
@@ -289,5 +296,23 @@ mod tests {
         assert_eq!(cores(2, 2), [6, 4], "another container");
         assert_eq!(cores(4, 1), [5, 6, 4, 1]);
         assert_eq!(cores(9, 7).len(), 5);
+    }
+
+    #[test]
+    fn the_board_of_a_container_knows_the_quota() {
+        let board = millstream_test_support::board("B4");
+        let of = |cores: f64| {
+            let root = tempfile::tempdir().unwrap();
+            fs::create_dir_all(root.path().join("proc/self")).unwrap();
+            fs::create_dir_all(root.path().join("sys/fs/cgroup")).unwrap();
+            fs::write(root.path().join("proc/self/cgroup"), "0::/\n").unwrap();
+            let limit = format!("{} 100000\n", cores * 1e5);
+            fs::write(root.path().join("sys/fs/cgroup/cpu.max"), limit).unwrap();
+            let quota = CpuQuota::at(root.path()).unwrap().unwrap();
+            let detect = |cores: &[CoreId]| Ok(millstream_test_support::board(&format!("B{}", cores.len())));
+            let limited = limited(&board, &quota, 0, detect).unwrap();
+            (limited.cores().count(), limited.quota_cores())
+        };
+        assert_eq!([of(0.5), of(1.5), of(2.0)], [(1, Some(0.5)), (2, Some(1.5)), (2, None)]);
     }
 }

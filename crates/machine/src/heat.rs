@@ -53,6 +53,9 @@ impl HeatWatch {
     /// Whether something that cools one of the cores is at work.
     fn is_being_cooled(&self) -> bool {
         let Ok(devices) = fs::read_dir(self.sys.join("class/thermal")) else { return false };
+        if self.cores.is_empty() {
+            return false;
+        }
         devices.filter_map(Result::ok).any(|device| {
             let kind = fs::read_to_string(device.path().join("type")).unwrap_or_default();
             self.is_cooled_by(kind.trim()) && number(&device.path().join("cur_state")).is_some_and(|state| state > 0)
@@ -123,6 +126,7 @@ mod tests {
 
         write(sys.path(), &[(&kind, "thermal-cpufreq-0\n")]);
         assert!(is_throttled(0), "nobody knows which it cools");
+        assert!(!HeatWatch::at(sys.path(), Vec::new()).is_throttled(), "an accelerator is no core");
         write(sys.path(), &[(&kind, "pwm-fan\n")]);
         assert!(!is_throttled(5), "a fan lowers no clock");
     }

@@ -58,6 +58,7 @@ pub mod proto;
 mod quantised;
 mod quiet;
 mod read;
+mod recurrent;
 mod rules;
 mod segment;
 mod slice;

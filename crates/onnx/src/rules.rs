@@ -9,7 +9,7 @@ use rten_shape_inference::{
 use crate::external::ExternalFiles;
 use crate::knowledge::Knowledge;
 use crate::proto::{NodeProto, TensorProto};
-use crate::windows;
+use crate::{recurrent, windows};
 
 /// Nothing that operators take dimension by dimension, or output by output, has more of them.
 const MOST_DIMENSIONS: i32 = 1024;
@@ -27,6 +27,11 @@ pub(crate) fn outputs(node: &NodeProto, known: &[Option<&Knowledge>], opset: i64
         "Conv" | "ConvInteger" => filtered(0, 1, windows::convolution),
         "QLinearConv" => filtered(0, 3, windows::convolution),
         "ConvTranspose" => filtered(0, 1, windows::transposed_convolution),
+        "LSTM" | "GRU" | "RNN" => {
+            let made = recurrent::states(node, shape(0)?.dimensions(), shape(2)?.dimensions())?;
+            Some(made.iter().map(|shape| SymTensor::from_fixed_shape(shape)).collect())
+        }
+        "DFT" => fixed(recurrent::spectrum(node, shape(0)?.dimensions(), opset)),
         "MaxPool" | "AveragePool" | "LpPool" => {
             let pooled = fixed(windows::pooling(node, shape(0)?.dimensions()))?;
             // MaxPool also gives places, in the same shape.

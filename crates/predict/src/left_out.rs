@@ -53,7 +53,7 @@ impl fmt::Display for LeftOutEngine {
             None => {
                 write!(
                     formatter,
-                    "{engine} is left out on {cluster}: it runs none of the network's operators on some number of cores"
+                    "{engine} is left out on {cluster}: on some number of its cores, it runs none of the network's operators"
                 )
             }
         }

@@ -92,18 +92,28 @@ mod tests {
         assert!(times.is_settled(0.05));
     }
 
-    /// Ten milliseconds of work at a time, and after each ninety of them ten of waiting.
+    /// Thirty milliseconds of work at a time, and after each seventy of them thirty of waiting.
     #[test]
     fn waiting_for_a_quota_is_part_of_what_frames_take() {
         let board = millstream_test_support::board("B1+G");
         let median = |board: &Board, label: &str| {
             let mut times = BatchedTimes::new(board, label);
-            (0..500).for_each(|index| times.push(Duration::from_millis(if index % 9 == 0 { 20 } else { 10 })));
+            let (mut work, mut waits) = (0, 0);
+            for _ in 0..500 {
+                work += 30;
+                let waited = work / 70 - waits;
+                waits += waited;
+                times.push(Duration::from_millis(30 + 30 * waited));
+            }
             times.statistics().unwrap().median_seconds
         };
-        let limited = board.with_quota(0.9).unwrap();
-        assert!((median(&limited, "B") / (100e-3 / 9.0) - 1.0).abs() < 0.02, "{}", median(&limited, "B"));
-        assert_eq!([median(&board, "B"), median(&limited, "G")], [10e-3; 2], "most batches have none of it");
+        let limited = board.with_quota(0.7).unwrap();
+        let error = |seconds: f64| (seconds / (30e-3 / 0.7) - 1.0).abs();
+        assert!(error(median(&limited, "B")) < 0.02, "{}", median(&limited, "B"));
+        let slowed = board.with_slowdown(&[(millstream_board::CoreId(0), 3.0)]).unwrap();
+        for short in [median(&board, "B"), median(&limited, "G"), median(&slowed, "B")] {
+            assert!(error(short) > 0.04, "batches end before they have waited as often as others: {short}");
+        }
     }
 
     #[test]

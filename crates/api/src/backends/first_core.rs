@@ -33,6 +33,7 @@ pub(crate) fn with_able_engine(
         return Ok(able);
     }
     let Some(operator) = refused(&processor) else { return Ok(processor) };
+    let reason = backend.why_refused(operator, &processor).map_or(String::new(), |reason| format!(": {reason}"));
     let (engine, operator) = (processor.engine.title(), graph.operator(operator));
     // With whatever precision, OpenVINO refuses the same.
     let is_alike = |own: EngineName, other: EngineName| own == other || (own.is_openvino() && other.is_openvino());
@@ -40,5 +41,6 @@ pub(crate) fn with_able_engine(
     let other = EngineName::BUILT_IN.into_iter().find(is_new);
     let remedy = other
         .map_or(String::new(), |other| format!("; name another engine as well, as in {},{other}", cluster.engines));
-    Err(Error::Unfit(format!("{engine} does not run the operator '{}' ({}){remedy}", operator.name, operator.op_type)))
+    let named = format!("'{}' ({})", operator.name, operator.op_type);
+    Err(Error::Unfit(format!("{engine} does not run the operator {named}{reason}{remedy}")))
 }

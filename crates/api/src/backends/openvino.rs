@@ -84,12 +84,15 @@ pub(super) fn plainly(name: EngineName, model: &Arc<Model>) -> Result<Vec<Plain>
 /// that it is. The board's other accelerators that it drives are there as well, each with why it can't be used.
 pub(super) fn report(board: &Board) -> Result<Vec<DeviceReport>, Error> {
     let devices = library()?.devices().map_err(millstream_backend::BackendError::from)?;
-    let ids: Vec<&str> = devices.iter().map(|device| device.id.as_str()).collect();
-    let reason = format!("OpenVINO finds no such device here, only {}; it needs the device's driver", ids.join(", "));
+    let available: Vec<String> = devices.iter().map(|device| device.id.to_string()).collect();
+    let reason = |own: &Accelerator| {
+        let (device, available) = (id(own).to_owned(), available.clone());
+        engine::OpenVinoError::NoDevice { device, available }.to_string()
+    };
     let is_missing =
         |own: &&Accelerator| own.is_of_openvino() && !devices.iter().any(|device| device.is_called(id(own)));
     let missing = board.accelerators().iter().filter(is_missing);
-    let missing = missing.map(|own| (id(own).to_owned(), Err(reason.clone()), vec![own.label.clone()]));
+    let missing = missing.map(|own| (id(own).to_owned(), Err(reason(own)), vec![own.label.clone()]));
     let here = devices
         .iter()
         .map(|device| (format!("{}: {}", device.id, device.name), Ok(device.version.clone()), used_by(board, device)));

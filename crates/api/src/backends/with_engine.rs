@@ -19,6 +19,10 @@ impl WithEngine {
     pub(super) fn new(backend: Arc<dyn Observed>, engine: EngineName) -> Self {
         Self { backend, engine }
     }
+
+    fn is_own(&self, processor: &Processor) -> bool {
+        !processor.is_accelerator() && processor.engine == self.engine
+    }
 }
 
 impl Backend for WithEngine {
@@ -27,8 +31,11 @@ impl Backend for WithEngine {
     }
 
     fn supports(&self, operator: OperatorId, processor: &Processor) -> bool {
-        let is_own = !processor.is_accelerator() && processor.engine == self.engine;
-        is_own && self.backend.supports(operator, processor)
+        self.is_own(processor) && self.backend.supports(operator, processor)
+    }
+
+    fn why_refused(&self, operator: OperatorId, processor: &Processor) -> Option<String> {
+        self.backend.why_refused(operator, processor).filter(|_| self.is_own(processor))
     }
 
     fn prepare(&self, segment: &Segment, processor: &Processor) -> Result<Box<dyn PreparedSegment>, BackendError> {

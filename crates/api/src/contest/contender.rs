@@ -92,7 +92,7 @@ impl Contender {
     /// An engine as it comes, on all cores.
     pub(crate) fn plain(network: &Network, board: &Board, engine: EngineName, plain: &Plain) -> Result<Self, Error> {
         let cores = cores_seen(board, plain.sees_all, has_quota(), usable_cores());
-        let used = if plain.sees_all { cores_of(board).len() + left_out_by(board).len() } else { cores.len() };
+        let used = cores_used(board, plain.sees_all, &cores, &left_out_by(board));
         let configuration = match plain.requests {
             1 => format!("{used} cores"),
             requests => format!("{used} cores, {requests} at once"),
@@ -169,6 +169,13 @@ impl Contender {
 /// hardware threads included. The board of a container with a quota has fewer cores than any engine sees.
 fn cores_seen(board: &Board, sees_all: bool, has_quota: bool, usable: Option<Vec<CoreId>>) -> Vec<CoreId> {
     usable.filter(|_| sees_all || has_quota).unwrap_or_else(|| cores_of(board))
+}
+
+/// Of how many cores that is the computing: hardware threads of one core count once, but under a quota, where nothing is
+/// known of the cores that the board lacks.
+fn cores_used(board: &Board, sees_all: bool, seen: &[CoreId], left_out: &[CoreId]) -> usize {
+    let of_board = cores_of(board).len();
+    if sees_all && !left_out.is_empty() { of_board + left_out.len() } else { seen.len() }
 }
 
 /// How a schedule of ours runs.
@@ -275,6 +282,8 @@ mod tests {
         assert_eq!(cores_seen(&board, false, true, all.clone()), cores(&[0, 1, 2, 5]), "a quota leaves out none");
         assert_eq!(cores_seen(&board, false, false, all), cores(&[0, 1]));
         assert_eq!(cores_seen(&board, true, false, None), cores(&[0, 1]));
+        let used = |sees_all, left_out: &[u32]| cores_used(&board, sees_all, &cores(&[0, 1, 2, 5]), &cores(left_out));
+        assert_eq!([used(true, &[2]), used(true, &[]), used(false, &[2])], [3, 4, 4]);
     }
 
     /// Stages of 3 and 4 ns, the second with a replica if it `is_doubled`.

@@ -115,8 +115,8 @@ pub struct ContenderReport {
     pub frames_per_second_p75: f64,
     /// What passed in each round.
     pub rounds: Vec<f64>,
-    /// Rounds during which other programs, or a virtual machine's host, used more than a tenth of a core, also when
-    /// they were repeated.
+    /// Rounds during which other programs, or a virtual machine's host, used more than a tenth of a core, or clocks were
+    /// lowered because of heat, also when they were repeated.
     pub disturbed_rounds: usize,
     /// Median over the rounds of the round's median time of a frame.
     pub median_frame_seconds: f64,

@@ -112,7 +112,8 @@ pub struct MeasuredSession {
     pub frame_seconds_p25: f64,
     /// A quarter of the rounds were slower.
     pub frame_seconds_p75: f64,
-    /// Rounds during which other programs used more than a tenth of a core, also when they were repeated.
+    /// Rounds during which other programs used more than a tenth of a core, or clocks were lowered because of heat, also
+    /// when they were repeated.
     pub disturbed_rounds: usize,
 }
 

@@ -25,7 +25,7 @@ pub(super) struct Turn {
 
 impl Turn {
     pub(super) fn is_disturbed(&self) -> bool {
-        self.disturbance.counts()
+        self.disturbance.is_significant()
     }
 
     fn replace_by_quieter(&mut self, again: Self) {

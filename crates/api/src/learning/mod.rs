@@ -134,9 +134,9 @@ impl Oracle<Candidate, PlanTrial> for Trials<'_> {
             seen.map_err(|error| TuneError::Oracle { configuration: schedule.to_string(), source: Box::new(error) })
         };
         let mut seen = run()?;
-        if seen.disturbance.counts() || seen.measured.period.seconds() > SLOWER * plan.period.seconds() {
+        if seen.disturbance.is_significant() || seen.measured.period.seconds() > SLOWER * plan.period.seconds() {
             let again = run()?;
-            let is_better = match (seen.disturbance.counts(), again.disturbance.counts()) {
+            let is_better = match (seen.disturbance.is_significant(), again.disturbance.is_significant()) {
                 (false, false) => again.measured.period < seen.measured.period,
                 _ => again.disturbance < seen.disturbance,
             };

@@ -5,7 +5,7 @@ mod profile_cache;
 
 use std::path::{Path, PathBuf};
 
-use millstream_board::{Accelerator, AcceleratorKind, Board, EngineName, EngineSet, Engines};
+use millstream_board::{Accelerator, AcceleratorKind, Board, EngineName, EngineSet, Engines, ReducedPrecision};
 use millstream_machine::usable_cores;
 use millstream_schedule::ScheduleDocument;
 
@@ -86,8 +86,8 @@ impl Machine {
     }
 
     /// The same, as a user asks for it: the devices of these engines are taken in where the machine is this computer,
-    /// and engines that it does not have are refused. NPUs, which have floats of 16 bits, are taken in only if some
-    /// engine with less precision is named as well.
+    /// and engines that it does not have are refused. NPUs, which have floats of 16 bits, are taken in only if an engine
+    /// with such floats is named as well.
     ///
     /// # Errors
     /// [`Error::Backend`] if `openvino` is asked for and not there, [`Error::Board`] if another engine isn't.
@@ -207,7 +207,9 @@ impl Machine {
 /// Whether a device of OpenVINO's is meant by these engines: nothing computes with less precision unless somebody asks
 /// for less.
 fn is_taken_in(device: &Accelerator, engines: &EngineSet) -> bool {
-    device.kind != AcceleratorKind::Npu || engines.iter().any(|engine| engine.reduced_precision().is_some())
+    let has_short_floats =
+        |engine: EngineName| matches!(engine.reduced_precision(), Some(ReducedPrecision::F16 | ReducedPrecision::Bf16));
+    device.kind != AcceleratorKind::Npu || engines.iter().any(has_short_floats)
 }
 
 /// The engines that this program was built with, what they run on, and what uses them on a machine. Loads their
@@ -231,7 +233,7 @@ mod tests {
     #[test]
     fn npus_are_taken_in_where_less_precision_is_asked_for() {
         let takes = |kind, engines: &str| is_taken_in(&Accelerator::new("X", kind), &engines.parse().unwrap());
-        for engines in ["openvino", "onnxruntime,openvino", "all"] {
+        for engines in ["openvino", "onnxruntime,openvino", "all", "openvino,openvinoint8"] {
             assert!(takes(AcceleratorKind::Gpu, engines) && !takes(AcceleratorKind::Npu, engines), "{engines}");
         }
         assert!(takes(AcceleratorKind::Npu, "openvino,openvinof16"));

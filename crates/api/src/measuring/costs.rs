@@ -69,7 +69,7 @@ impl CostSource<'_> {
     ///
     /// # Errors
     /// As [`CostSource::table`].
-    pub(crate) fn report_left_out(self, network: &Network, machine: &Machine, control: &Control) -> Result<(), Error> {
+    pub(crate) fn report_limits(self, network: &Network, machine: &Machine, control: &Control) -> Result<(), Error> {
         let profile = match self {
             Self::Profile(path) => Some(read_profile(path)?),
             Self::Cached => machine.cache.load(network, machine.board()),
@@ -139,7 +139,7 @@ mod tests {
                     noted.lock().unwrap().push((*text).to_owned());
                 }
             });
-            CostSource::Profile(&path).report_left_out(network, &machine, &control).unwrap();
+            CostSource::Profile(&path).report_limits(network, &machine, &control).unwrap();
             told.lock().unwrap().clone()
         };
         assert!(warnings(&measured).is_empty());

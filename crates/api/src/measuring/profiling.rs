@@ -1,5 +1,6 @@
 //! Measuring a network: its operators in context, operators in parts, and ranges of blocks.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use millstream_backend::Observed;
@@ -36,7 +37,8 @@ pub(crate) fn cached(machine: &Machine, network: &Network, is_fresh: bool, contr
     let created = &known.provenance.created;
     let profiled = known.network(network.digest())?;
     if is_quieter_now(profiled, board) {
-        let reason = format!("{} then, and it is quieter now", Disturbance::during(profiled));
+        let others = Disturbance::during(profiled).other_cores;
+        let reason = format!("other programs used {others:.1} cores then, and less than half as much now");
         control.emit(&Event::MeasuredAnew { created, reason: &reason });
         return None;
     }
@@ -100,7 +102,7 @@ pub(crate) fn add_network(
     let frame = network.first_frame(backend, board)?;
     let workload = Workload { graph: network.graph(), chain: network.chain(), backend, frame };
     let known = entry(profile, network);
-    known.library_versions = library_versions(board);
+    note_libraries(known, network, library_versions(board));
     let measuring = Measuring { workload, board, budget, control };
     if !measuring.operators(known)? {
         return Ok(false);
@@ -121,6 +123,17 @@ pub(crate) fn add_accelerator_transfers(
         profile.transfers.extend(measure_accelerator_transfers(backend, board)?);
     }
     Ok(())
+}
+
+/// Notes what measures a network: samples of other versions are of no use, and of samples without any nobody knows
+/// whether they are.
+fn note_libraries(known: &mut NetworkProfile, network: &Network, here: BTreeMap<String, String>) {
+    if changed_library(&known.library_versions, &here).is_some() {
+        *known = NetworkProfile::new(network.digest(), network.graph(), network.chain());
+    }
+    if known.samples.is_empty() && known.operator_samples.is_empty() {
+        known.library_versions = here;
+    }
 }
 
 /// What the profile says of the network, or a new entry. What it says of the same model in other blocks is of no use.
@@ -219,8 +232,6 @@ impl Measuring<'_> {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-    use std::collections::BTreeMap;
-
     use millstream_board::EngineName;
     use millstream_onnx::ReadOptions;
     use millstream_test_support::board;
@@ -252,6 +263,25 @@ mod tests {
         assert!(!kept(None, &[]));
     }
 
+    #[test]
+    fn samples_of_another_version_are_dropped() {
+        let network = Network::open("zoo:tiny-darknet", ReadOptions::default()).unwrap();
+        let board = board("B1");
+        let versions = |version: &str| BTreeMap::from([("onnxruntime".to_owned(), version.to_owned())]);
+        let noted = |before: Option<&str>| {
+            let mut known = profiled(&network, &board, |_| 1e-3);
+            known.library_versions = before.map(versions).unwrap_or_default();
+            note_libraries(&mut known, &network, versions("2"));
+            (known.operator_samples.is_empty(), known.library_versions)
+        };
+        assert_eq!(noted(Some("2")), (false, versions("2")));
+        assert_eq!(noted(Some("1")), (true, versions("2")));
+        assert_eq!(noted(None), (false, BTreeMap::new()), "nobody knows of what they are");
+        let mut new = NetworkProfile::new(network.digest(), network.graph(), network.chain());
+        note_libraries(&mut new, &network, versions("2"));
+        assert_eq!(new.library_versions, versions("2"));
+    }
+
     #[cfg(feature = "ort")]
     #[test]
     fn a_profile_of_another_library_is_made_anew() {
@@ -268,6 +298,7 @@ mod tests {
         };
         let mut versions = library_versions(&board);
         assert!(kept(&versions) && kept(&BTreeMap::new()));
+        assert_eq!(versions.keys().collect::<Vec<_>>(), ["onnxruntime"]);
         versions.insert("onnxruntime".to_owned(), "1.0.0".to_owned());
         assert!(!kept(&versions));
     }

@@ -72,7 +72,7 @@ pub fn plan(
 ) -> Result<Planned, Error> {
     let board = machine.board();
     if let PlanOn::Costs(costs) = on {
-        costs.report_left_out(network, machine, control)?;
+        costs.report_limits(network, machine, control)?;
     }
     let plans = match on {
         PlanOn::ThisMachine => tried(machine, network, None, aim, control)?,

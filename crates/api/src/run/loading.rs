@@ -48,8 +48,7 @@ impl Loaded {
     /// the frames; as [`Machine::plan`] if there is no schedule.
     pub fn read(machine: &Machine, source: &RunSource, control: &Control) -> Result<Self, Error> {
         let Self { sets, has_sizes } = Self::as_planned(machine, source, control)?;
-        let on_machine =
-            |set: Vec<Scheduled>| set.into_iter().map(|scheduled| scheduled.with_engines_of(machine)).collect();
+        let on_machine = |set: Vec<Scheduled>| set.into_iter().map(|own| on_machine(own, machine, control)).collect();
         Ok(Self { sets: sets.into_iter().map(on_machine).collect(), has_sizes })
     }
 
@@ -83,6 +82,19 @@ impl Loaded {
         let has_sizes = set.len() > 1;
         Ok(Self { sets: set.into_iter().map(|scheduled| vec![scheduled]).collect(), has_sizes })
     }
+}
+
+/// A schedule with the engines that somebody asked for, who is told if it was planned for others.
+fn on_machine(scheduled: Scheduled, machine: &Machine, control: &Control) -> Scheduled {
+    let planned = scheduled.schedule.to_string();
+    let scheduled = scheduled.with_engines_of(machine);
+    let now = scheduled.schedule.to_string();
+    if now != planned {
+        let network = scheduled.network.name();
+        control
+            .warn(&format!("{network} was planned as {planned} and runs as {now}: what is expected is of the former"));
+    }
+    scheduled
 }
 
 impl RunSource {

@@ -53,6 +53,9 @@ fn chooses_precision(accelerator: &Accelerator) -> bool {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+    use std::collections::BTreeMap;
+
+    use millstream_board::Provider;
     use millstream_schedule::{Replica, Stage};
 
     use super::*;
@@ -66,7 +69,14 @@ mod tests {
         {
             accelerator.engine = engine.map(|engine| engine.to_owned().try_into().unwrap());
         }
-        board.with_accelerators(accelerators).unwrap()
+        let cuda = Provider {
+            engine: "cuda".to_owned().try_into().unwrap(),
+            provider: "CUDAExecutionProvider".to_owned().try_into().unwrap(),
+            options: BTreeMap::new(),
+            library: None,
+            device: None,
+        };
+        board.with_provider(cuda).with_accelerators(accelerators).unwrap()
     }
 
     fn labels(makers: &ResultMakers) -> Vec<String> {

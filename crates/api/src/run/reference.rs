@@ -16,6 +16,10 @@ use crate::network::Network;
 use crate::run::limited::run_within;
 use crate::run::precisions::ResultMakers;
 
+/// What the precision of a device may do to the results at the most: a few times what that of floats of 16 bits does to
+/// deep networks. A driver that computes something else is not excused by doing so always.
+const MOST_OF_DEVICES: f64 = 0.02;
+
 /// Some frames, and the network's outputs for them, made on one core without any schedule.
 pub(crate) struct Reference {
     frames: Vec<Frame>,
@@ -141,6 +145,10 @@ impl Reference {
                 continue;
             }
             match self.differs_on(&*self.backend, processor) {
+                Ok(differs) if processor.is_accelerator() && differs > MOST_OF_DEVICES => {
+                    tracing::warn!(%processor, differs, "that is more than the precision of a device explains");
+                    rounding = rounding.max(MOST_OF_DEVICES);
+                }
                 Ok(differs) => rounding = rounding.max(differs),
                 Err(error) => {
                     tracing::warn!(%processor, %error, "what this precision does to the network is not known");

@@ -133,7 +133,7 @@ impl NetworkRun {
     /// What held the frames up, if that is so much that times can't be relied on.
     pub fn disturbance(&self) -> Option<Disturbance> {
         let other_cores = self.others_cores.unwrap_or_default();
-        Some(Disturbance { heat_throttled: self.heat_throttled, other_cores }).filter(|seen| seen.counts())
+        Some(Disturbance { heat_throttled: self.heat_throttled, other_cores }).filter(|seen| seen.is_significant())
     }
 }
 

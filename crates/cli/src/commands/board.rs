@@ -1,7 +1,7 @@
 //! `board`: processors and engines of a machine, as tables or as a board file.
 
 use anyhow::Result;
-use millstream::{EngineReport, Machine, engines};
+use millstream::{CpuQuota, EngineReport, Machine, engines};
 use millstream_report::{Align, Table, board_table};
 
 use crate::arguments::BoardCommand;
@@ -21,11 +21,15 @@ pub(crate) fn run(command: &BoardCommand) -> Result<()> {
     output::prose(
         "\nA label with a number, such as B2, is a processor: that many cores of a cluster. Capacity is the speed of one core; the fastest kind has 1024.",
     );
-    if let Some(cores) = board.quota_cores() {
-        let used = board.cores().count();
-        output::line(format!(
-            "\nThis container may use {cores} cores' time; the cores above are as many as that is worth: {used}"
-        ));
+    match (&command.board.board, CpuQuota::detect()) {
+        (None, Ok(Some(quota))) => output::prose(format!(
+            "\nThis container may use {} cores' time; the cores above are as many as that is worth: {}",
+            quota.cores,
+            board.cores().count()
+        )),
+        _ => board.quota_cores().into_iter().for_each(|cores| {
+            output::prose(format!("\nA container on this board may use {cores} cores' time, on all cores together"));
+        }),
     }
 
     output::line("\nEngines:\n");

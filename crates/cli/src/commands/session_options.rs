@@ -80,7 +80,9 @@ fn print(measured: &SessionContest, best: &MeasuredSession, slow_cores: &[String
         disturbed.map(|session| format!("{} {}", session.options.intra_op_num_threads, place(session))).collect();
     if !disturbed.is_empty() {
         let list = disturbed.join("; ");
-        output::prose(format!("Other programs disturbed these, also when their rounds were repeated: {list}"));
+        output::prose(format!(
+            "Other programs, or heat, disturbed these, also when their rounds were repeated: {list}"
+        ));
     }
     output::line(format!("\nIn Python:\n\n{}", best.options.python()));
 }

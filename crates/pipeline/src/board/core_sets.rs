@@ -37,6 +37,11 @@ impl CoreSet {
         self.0.iter().all(|&word| word == 0)
     }
 
+    /// How many words it takes.
+    pub(crate) fn words(&self) -> u64 {
+        self.0.len() as u64
+    }
+
     pub(crate) fn clear(&mut self) {
         self.0.fill(0);
     }

@@ -120,7 +120,7 @@ impl<'a> FrontSearch<'a> {
 
     fn find_remainders(&mut self) {
         self.stages.replace_all_broken();
-        self.remainders.find(&self.stages, self.problem.blocks());
+        self.remainders.find(&self.stages, self.problem.blocks(), &self.compatible);
         self.steps = 0;
     }
 

@@ -2,17 +2,19 @@
 
 use millstream_partition::BlockId;
 
+use crate::board::core_sets::CoreSet;
 use crate::board::cores::Cores;
 use crate::front::needed_cores::{NeededCores, Runs};
 use crate::front::stages_within::{StageWithin, StagesWithin};
+use crate::options::ways_by_cores::FewerCores;
 use crate::problem::Problem;
 use crate::ways::prefixes::{PrefixId, PrefixTable, Prefixes};
 
 /// For each prefix and number of cores, the least latency that the blocks from there on take on so many cores or fewer
-/// under some bound on the period. Under a lower bound they take no less.
+/// under some bound on the period. Those that a pipeline leaves under a lower bound take no less.
 ///
-/// Where no pipeline of the first blocks leaves so many cores, it is the least of what is left by any that leaves no
-/// more.
+/// Only numbers of cores that may be left ([`NeededCores`]) are gone through. Of more cores than these, it is the least
+/// of those that are not more: a lower bound for whatever a pipeline leaves there.
 pub(crate) struct LatencyRemainders {
     /// In nanoseconds; infinite where no stages fit. Floats, as processors have a packed minimum of them, and of 64-bit
     /// whole numbers only from AVX-512 on. They decide what is looked at, and no result ([`FrontSearch`]).
@@ -71,16 +73,15 @@ impl LatencyRemainders {
     }
 
     /// Finds them under the present bound, from the last block on.
-    pub(crate) fn find(&mut self, stages: &StagesWithin<'_>, blocks: usize) {
-        self.steps = 0;
-        self.needed.find(stages, blocks);
+    pub(crate) fn find(&mut self, stages: &StagesWithin<'_>, blocks: usize, compatible: &[CoreSet]) {
+        self.steps = self.needed.find(stages, blocks, compatible);
         for start in (0..blocks).rev().map(BlockId::new) {
             for (_, prefix) in self.prefixes.after(start) {
                 self.least.row_and_later(prefix).0.fill(f64::INFINITY);
                 for row in stages.rows_after(prefix).map(|row_index| stages.row(row_index)) {
                     row.stages.iter().for_each(|stage| self.add(start, prefix, row.blocks.end(), stage));
                 }
-                self.complete(start, prefix);
+                self.complete(start, prefix, stages.fewer());
             }
         }
     }
@@ -111,17 +112,85 @@ impl LatencyRemainders {
     }
 
     /// Fills in those of a prefix that are not needed, and says which are finite.
-    fn complete(&mut self, start: BlockId, prefix: PrefixId) {
-        let Self { least, runs, needed, finite, .. } = self;
+    fn complete(&mut self, start: BlockId, prefix: PrefixId, fewer: &FewerCores) {
+        let Self { least, runs, needed, finite, steps, .. } = self;
         let (least, _) = least.row_and_later(prefix);
         for (run, &left) in needed.left(start).iter().enumerate() {
             let begin = run * runs.length;
             for place in begin + left..begin + runs.length {
-                let fewer = needed.fewer(Cores::at(place)).iter().map(|fewer| least[fewer.index()]);
+                let fewer = fewer.than(Cores::at(place)).iter().map(|fewer| least[fewer.index()]);
                 least[place] = fewer.fold(f64::INFINITY, f64::min);
             }
+            *steps += (runs.length - left) as u64;
             let finite_from = least[begin..][..runs.length].iter().position(|least| least.is_finite());
             finite[prefix.index() * runs.count + run] = finite_from.unwrap_or(runs.length);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+    use millstream_cost::Nanoseconds;
+
+    use super::*;
+    use crate::front::pareto_front::tests::problem;
+    use crate::options::stage_options::StageOptions;
+    use crate::options::useful_ways::UsefulWays;
+    use crate::period::period_search::ShortestStages;
+
+    /// The least latency from each block on, on each number of cores, with nothing left out.
+    fn all_remainders(problem: &Problem, stages: &StagesWithin<'_>) -> Vec<Vec<f64>> {
+        let counts = problem.counts();
+        let mut least = vec![vec![0.0; counts.len()]; problem.blocks() + 1];
+        for start in (0..problem.blocks()).rev() {
+            let prefix = problem.prefixes().first_after(BlockId::new(start));
+            for cores in counts.all() {
+                let rows = stages.rows_after(prefix).map(|row_index| stages.row(row_index));
+                let with = rows.flat_map(|row| row.stages.iter().map(move |stage| (row.blocks.end(), stage)));
+                let fitting = with.filter(|(_, stage)| counts.are_within(stage.cores, cores));
+                let after = |(end, stage): (BlockId, &StageWithin)| {
+                    stage.value.latency.0 as f64 + least[end.index()][(cores - stage.cores).index()]
+                };
+                least[start][cores.index()] = fitting.map(after).fold(f64::INFINITY, f64::min);
+            }
+        }
+        least
+    }
+
+    /// For numbers of cores that may be left, they are what they are if nothing is left out; fewer may be left under a
+    /// lower bound.
+    #[test]
+    fn what_may_be_left_has_its_own_least_latency() {
+        let problem = problem(4);
+        let ways = UsefulWays::of(&problem);
+        let shortest = ShortestStages::of(&problem, &ways).unwrap().period;
+        let options = StageOptions::by_time_above(&problem, &ways, shortest);
+        let mut stages = StagesWithin::new(&problem, &options, &ways.by_cores.fewer);
+        let mut remainders = LatencyRemainders::new(&problem);
+        let compatible = CoreSet::with_room_for_each(problem.counts());
+        let mut counted = Vec::new();
+        for bound in [u64::MAX - 1, 2 * shortest.0, shortest.0] {
+            stages.tighten(Nanoseconds(bound));
+            stages.replace_all_broken();
+            remainders.find(&stages, problem.blocks(), &compatible);
+
+            let all = all_remainders(&problem, &stages);
+            let mut needed = 0;
+            for done in (0..problem.blocks()).map(BlockId::new) {
+                for cores in problem.counts().all() {
+                    let found = remainders.at(problem.prefixes().first_after(done), cores);
+                    let (run, place) = remainders.runs.place(cores);
+                    if place < remainders.needed.left(done)[run] {
+                        needed += 1;
+                        assert_eq!(found, all[done.index()][cores.index()], "{done:?} {cores:?}");
+                    } else {
+                        assert!(found >= all[done.index()][cores.index()]);
+                    }
+                }
+            }
+            counted.push((needed, remainders.steps()));
+        }
+        assert!(counted.is_sorted_by(|wide, narrow| wide.0 > narrow.0 && wide.1 > narrow.1), "{counted:?}");
     }
 }

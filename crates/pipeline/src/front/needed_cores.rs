@@ -5,22 +5,22 @@ use millstream_partition::BlockId;
 use crate::board::core_sets::CoreSet;
 use crate::board::cores::Cores;
 use crate::front::stages_within::StagesWithin;
+use crate::options::ways_by_cores::FewerCores;
 use crate::problem::Problem;
 use crate::ways::prefixes::{PrefixId, Prefixes};
 
 /// For each number of blocks done, the numbers of cores that pipelines of these blocks leave under some bound on the
-/// period, and all smaller ones. Under a lower bound, none leaves more: each of its stages takes as many cores as one
-/// within the higher bound does, or more of them.
+/// period, and all smaller ones.
+///
+/// Under a lower bound, no pipeline leaves more than some pipeline does under the higher one: of each of its stages, that
+/// one has the quickest on as many cores or fewer. It hands frames over from no other clusters than the former does, and
+/// whoever takes them over from fewer is no slower.
 ///
 /// Numbers of cores stand in runs that differ in the cores of the first cluster only. Of each run, those that are left
 /// are the first ones.
 pub(crate) struct NeededCores {
     prefixes: Prefixes,
     runs: Runs,
-    /// By numbers of cores: those that leave room beside them.
-    compatible: Vec<CoreSet>,
-    /// By numbers of cores: those with one core less somewhere.
-    fewer: Vec<Vec<Cores>>,
     /// By prefixes: the numbers of cores that pipelines of its blocks have.
     used: Vec<CoreSet>,
     /// By blocks done, then by runs: how many of a run are left.
@@ -54,8 +54,6 @@ impl NeededCores {
         Self {
             prefixes,
             runs,
-            compatible: CoreSet::with_room_for_each(counts),
-            fewer: counts.all().map(|cores| counts.one_fewer(cores)).collect(),
             used: vec![CoreSet::none_of(counts); prefixes.len()],
             left: vec![0; (problem.blocks() + 1) * runs.count],
         }
@@ -67,13 +65,10 @@ impl NeededCores {
         &self.left[done.index() * self.runs.count..][..self.runs.count]
     }
 
-    /// Those with one core less somewhere.
-    pub(crate) fn fewer(&self, cores: Cores) -> &[Cores] {
-        &self.fewer[cores.index()]
-    }
-
-    /// Finds them under the present bound, from the first block on.
-    pub(crate) fn find(&mut self, stages: &StagesWithin<'_>, blocks: usize) {
+    /// Finds them under the present bound, from the first block on. Returns how many steps that took: sums of sets, each
+    /// of one more or less full word of a set.
+    pub(crate) fn find(&mut self, stages: &StagesWithin<'_>, blocks: usize, compatible: &[CoreSet]) -> u64 {
+        let mut steps = 0;
         self.used.iter_mut().for_each(CoreSet::clear);
         self.used[PrefixId::NONE.index()].insert(Cores::NONE);
         for start in (0..blocks).map(BlockId::new) {
@@ -87,26 +82,28 @@ impl NeededCores {
                     for stage in &row.stages {
                         let longer = self.prefixes.id(row.blocks.end(), stage.next);
                         let used = &mut after[longer.index() - prefix.index() - 1];
-                        used.add_sums(before, &self.compatible[stage.cores.index()], stage.cores);
+                        used.add_sums(before, &compatible[stage.cores.index()], stage.cores);
+                        steps += before.words();
                     }
                 }
             }
         }
-        (0..=blocks).map(BlockId::new).for_each(|done| self.find_left(done));
+        (0..=blocks).map(BlockId::new).for_each(|done| self.find_left(done, stages.fewer()));
+        steps
     }
 
     /// What those leave that use as many cores as some pipeline of these blocks, or more. Which senders they end with
     /// does not count: under a lower bound, a stage may have more of them.
-    fn find_left(&mut self, done: BlockId) {
-        let Self { prefixes, runs, fewer, used, left, .. } = self;
+    fn find_left(&mut self, done: BlockId, fewer: &FewerCores) {
+        let Self { prefixes, runs, used, left } = self;
         let left = &mut left[done.index() * runs.count..][..runs.count];
         left.fill(0);
-        let mut are_used = vec![false; fewer.len()];
-        for (index, fewer) in fewer.iter().enumerate() {
-            let cores = Cores::at(index);
-            are_used[index] = fewer.iter().any(|fewer| are_used[fewer.index()])
+        let mut are_used = vec![false; runs.count * runs.length];
+        for cores in (0..are_used.len()).map(Cores::at) {
+            let are = fewer.than(cores).iter().any(|fewer| are_used[fewer.index()])
                 || prefixes.after(done).any(|(_, prefix)| used[prefix.index()].contains(cores));
-            if are_used[index] {
+            are_used[cores.index()] = are;
+            if are {
                 let (run, place) = runs.place(cores);
                 let counterpart = &mut left[runs.count - 1 - run];
                 *counterpart = (*counterpart).max(runs.length - place);

@@ -75,7 +75,7 @@ fn whole_front(problem: &Problem) -> Result<Vec<Plan>, PipelineError> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
     use std::collections::BTreeSet;
 
@@ -97,7 +97,7 @@ mod tests {
     const LAYERS: usize = 9;
 
     /// 8 + 8 cores: more numbers of cores than a word has bits.
-    fn problem(seed: u64) -> Problem {
+    pub(crate) fn problem(seed: u64) -> Problem {
         let mut builder = GraphBuilder::new("chain");
         let mut value = builder.value("input", Some(DataType::F32), Some(Shape::from([1]))).unwrap();
         builder.input(value);

@@ -95,6 +95,11 @@ impl<'a> StagesWithin<'a> {
         self.bound = bound;
     }
 
+    /// By numbers of cores: those with one core less somewhere.
+    pub(crate) fn fewer(&self) -> &'a FewerCores {
+        self.fewer
+    }
+
     /// The indices of the rows whose stages continue a prefix.
     pub(crate) fn rows_after(&self, prefix: PrefixId) -> std::ops::Range<usize> {
         self.begins[prefix.index()]..self.begins[prefix.index() + 1]

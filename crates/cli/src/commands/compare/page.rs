@@ -66,7 +66,7 @@ fn facts(report: &NetworkContest, conditions: &str) -> Vec<Fact> {
     let is_disturbed = notes.iter().any(|note| note.tone == Tone::Warning);
     facts.extend(notes);
     if !is_disturbed {
-        let text = "no round, as far as the system tells what other programs used";
+        let text = "no round, as far as the system tells what other programs used and how hot it is";
         facts.push(Fact::new("Disturbed", text));
     }
     facts
