@@ -128,7 +128,7 @@ fn impossible_providers_name_the_field() {
         (more(r#""library""#, r#""path""#), "unknown field `path`"),
         (
             more(r#""npu", "engine": "htp""#, r#""npu", "engine": "tpu""#),
-            "accelerators[0].engine: is 'tpu', which is none of `providers`: xnnpack, htp",
+            "accelerators[0].engine: is 'tpu', which is neither openvino nor one of `providers`: xnnpack, htp",
         ),
         (
             more(r#""npu", "engine": "htp""#, r#""npu", "engine": "onnxruntime""#),

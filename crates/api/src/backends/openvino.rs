@@ -258,7 +258,7 @@ mod tests {
         let Some((_, Err(reason), labels)) = reports.iter().find(|(device, ..)| device == "GPU.7") else {
             unreachable!("{reports:?}")
         };
-        assert!(reason.contains("finds no such device here, only CPU"), "{reason}");
+        assert!(reason.contains("no device GPU.7 here, only CPU"), "{reason}");
         assert_eq!(labels, &["V"]);
     }
 

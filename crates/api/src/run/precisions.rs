@@ -16,6 +16,11 @@ pub(crate) struct ResultMakers {
 }
 
 impl ResultMakers {
+    /// What a run computes with: adapting changes the schedule.
+    pub(crate) fn of_run(is_adaptive: bool, board: &Board, schedule: &Schedule) -> Self {
+        if is_adaptive { Self::all_of(board) } else { Self::those_of(schedule) }
+    }
+
     /// Whatever a schedule on a board may compute with.
     pub(crate) fn all_of(board: &Board) -> Self {
         let accelerators = board.accelerators().iter().map(|own| own.label.clone()).collect();

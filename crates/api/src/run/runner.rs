@@ -91,8 +91,7 @@ impl<'a> Runner<'a> {
         // The first core may be much slower than the stages' processors.
         let stages = u32::try_from(schedule.stages.len()).unwrap_or(u32::MAX);
         let limit = options.frame_timeout.map(|limit| limit.saturating_mul(stages).saturating_mul(CORE_SLOWER));
-        // Adapting changes the schedule.
-        let makers = if options.is_adaptive { ResultMakers::all_of(board) } else { ResultMakers::those_of(schedule) };
+        let makers = ResultMakers::of_run(options.is_adaptive, board, schedule);
         let reference = Arc::new(Reference::new(network, backends.backend(), board, &makers, limit)?);
         let golden = golden(options, network, &*backend, board)?;
 
