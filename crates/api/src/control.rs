@@ -7,7 +7,7 @@ use millstream_pipeline::SearchProgress;
 use millstream_predict::LeftOutEngine;
 use millstream_runtime::TuningEvent;
 
-use crate::disturbance::Disturbance;
+use crate::interference::Interference;
 
 /// How the caller follows work that takes long, and ends it early.
 ///
@@ -47,7 +47,7 @@ pub enum Event<'a> {
         /// How long ago; `None` if nobody can tell.
         age: Option<Duration>,
         /// What held up the work meanwhile.
-        during: Disturbance,
+        during: Interference,
     },
     /// A profile that was made earlier does not hold any more, so a new one is made.
     MeasuredAnew {
@@ -61,7 +61,7 @@ pub enum Event<'a> {
         /// What was measured, such as `measuring squeezenet`.
         activity: &'a str,
         /// What held it up.
-        by: Disturbance,
+        by: Interference,
     },
     /// An engine can't help on a cluster, and is not used there.
     LeftOut(&'a LeftOutEngine),

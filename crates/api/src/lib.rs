@@ -58,9 +58,9 @@ pub mod bindings;
 mod certifying;
 mod contest;
 mod control;
-mod disturbance;
 mod error;
 pub mod files;
+mod interference;
 mod learning;
 mod machine;
 mod measuring;
@@ -94,8 +94,8 @@ pub use contest::{
     TURN, TurnOptions, Waiting, compare, session_options, with_slow_cores,
 };
 pub use control::{Control, Event, Progress, ProgressUnit};
-pub use disturbance::Disturbance;
 pub use error::{Error, ErrorKind};
+pub use interference::Interference;
 pub use machine::{BuiltInBoard, Machine, engines};
 pub use measuring::{CostSource, PROFILE_BUDGET, read_profile};
 pub use millstream_backend::Tensor;

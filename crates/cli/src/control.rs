@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use millstream::{Control, Disturbance, Event, ProgressUnit};
+use millstream::{Control, Event, Interference, ProgressUnit};
 use millstream_predict::LeftOutEngine;
 
 use crate::progress::Steps;
@@ -79,7 +79,7 @@ pub(crate) fn control_with(left_out_engines: &LeftOutEngines) -> Control {
 const NOTICEABLE: f64 = 0.05;
 
 /// How old a profile is, and what disturbed it.
-fn conditions(age: Option<Duration>, during: Disturbance) -> String {
+fn conditions(age: Option<Duration>, during: Interference) -> String {
     let of = |count: u64, unit: &str| format!("{count} {unit}{} old", if count == 1 { "" } else { "s" });
     let age = age.map(|age| match age.as_secs() / 60 {
         0 => "less than a minute old".to_owned(),
@@ -99,8 +99,8 @@ mod tests {
 
     #[test]
     fn an_age_is_told_in_its_largest_unit_and_others_if_they_count() {
-        let quiet = Disturbance::default();
-        let during = |other_cores| Disturbance { other_cores, ..quiet };
+        let quiet = Interference::default();
+        let during = |other_cores| Interference { other_cores, ..quiet };
         let told = |minutes: u64, cores| conditions(Some(Duration::from_secs(60 * minutes)), during(cores));
         assert_eq!(told(0, 0.0), " (less than a minute old)");
         assert_eq!(
@@ -109,7 +109,7 @@ mod tests {
         );
         assert_eq!(told(120, 0.26), " (2 hours old; other programs used 0.3 cores then)");
         assert_eq!(conditions(None, quiet), "");
-        let hot = Disturbance { heat_throttled: true, ..quiet };
+        let hot = Interference { heat_throttled: true, ..quiet };
         assert_eq!(conditions(None, hot), " (the system lowered clocks because of heat then)");
     }
 }

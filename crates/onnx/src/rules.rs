@@ -23,6 +23,7 @@ pub(crate) fn outputs(node: &NodeProto, known: &[Option<&Knowledge>], opset: i64
     let filtered = |data: usize, filters: usize, rule: WindowRule| {
         fixed(rule(node, shape(data)?.dimensions(), shape(filters)?.dimensions()))
     };
+
     match node.op() {
         "Conv" | "ConvInteger" => filtered(0, 1, windows::convolution),
         "QLinearConv" => filtered(0, 3, windows::convolution),

@@ -8,8 +8,8 @@ use millstream_board::CoreId;
 use super::contender::Contender;
 use super::measurement::Measurement;
 use crate::control::Control;
-use crate::disturbance::{Disturbance, DisturbanceWatch};
 use crate::error::Error;
+use crate::interference::{Interference, InterferenceWatch};
 use crate::network::Network;
 
 /// A contender works in one turn at least so many times as long as a frame takes in our slowest pipeline.
@@ -20,7 +20,7 @@ const TURN_FRAMES: u32 = 8;
 pub(super) struct Turn {
     pub(super) measurement: Measurement,
     /// What held it up.
-    disturbance: Disturbance,
+    disturbance: Interference,
 }
 
 impl Turn {
@@ -106,7 +106,7 @@ impl<'a> Rounds<'a> {
     }
 
     fn turn(&self, contender: &Contender) -> Result<Turn, Error> {
-        let watch = DisturbanceWatch::new(self.cores.clone());
+        let watch = InterferenceWatch::new(self.cores.clone());
         let measurement = contender.measure(self.frame, self.turn)?;
         Ok(Turn { measurement, disturbance: watch.seen() })
     }
@@ -147,7 +147,7 @@ mod tests {
                 worst_frame_seconds: 1.0,
                 stage_seconds: None,
             },
-            disturbance: Disturbance { heat_throttled: false, other_cores },
+            disturbance: Interference { heat_throttled: false, other_cores },
         };
         let mut kept = turn(5.0, 0.5);
         assert!(kept.is_disturbed());

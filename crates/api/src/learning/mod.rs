@@ -15,8 +15,8 @@ use millstream_predict::Profile;
 use millstream_tune::{ModelGuided, Oracle, TuneError};
 
 use crate::control::{Activity, Control};
-use crate::disturbance::Disturbance;
 use crate::error::Error;
+use crate::interference::Interference;
 use crate::measuring::disturbed;
 use crate::network::Network;
 use crate::plans::{Aim, Plans};
@@ -74,7 +74,7 @@ pub(crate) fn refine(
         is_old,
         plans,
         objective: aim.objective,
-        disturbance: Disturbance::default(),
+        disturbance: Interference::default(),
         confirmed: Vec::new(),
         failure: None,
         contradiction: None,

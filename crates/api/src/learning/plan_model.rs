@@ -8,8 +8,8 @@ use millstream_schedule::Schedule;
 use millstream_tune::{Proposal, Score, TimeModel, TuneError};
 
 use crate::control::Control;
-use crate::disturbance::Disturbance;
 use crate::error::Error;
+use crate::interference::Interference;
 use crate::learning::trial::PlanTrial;
 use crate::measuring::disturbed::contradiction;
 use crate::network::Network;
@@ -42,7 +42,7 @@ pub(super) struct PlanModel<'a> {
     pub(super) plans: Plans,
     pub(super) objective: Objective,
     /// Of the trial that was disturbed most.
-    pub(super) disturbance: Disturbance,
+    pub(super) disturbance: Interference,
     /// Plans that were tried twice.
     pub(super) confirmed: Vec<Candidate>,
     /// What a trial says against an old profile.
@@ -245,7 +245,7 @@ pub(crate) mod tests {
             is_old: false,
             plans,
             objective,
-            disturbance: Disturbance::default(),
+            disturbance: Interference::default(),
             confirmed: Vec::new(),
             contradiction: None,
             failure: None,

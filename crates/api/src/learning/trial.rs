@@ -17,8 +17,8 @@ use millstream_schedule::{Schedule, StageId};
 use millstream_tune::Trial;
 
 use crate::control::Control;
-use crate::disturbance::{Disturbance, DisturbanceWatch};
 use crate::error::Error;
+use crate::interference::{Interference, InterferenceWatch};
 use crate::measuring::steady;
 use crate::network::Network;
 use crate::schedules::engine;
@@ -46,7 +46,7 @@ pub(crate) struct PlanTrial {
     /// The plan with the times and the period that it really has.
     pub(crate) measured: Plan,
     /// What held it up.
-    pub(crate) disturbance: Disturbance,
+    pub(crate) disturbance: Interference,
 }
 
 #[cfg(test)]
@@ -54,7 +54,7 @@ impl PlanTrial {
     /// A trial that showed these numbers.
     pub(crate) fn of(measured: Plan) -> Self {
         let trial = Trial { period: measured.period, ..Trial::default() };
-        Self { trial, samples: Vec::new(), measured, disturbance: Disturbance::default() }
+        Self { trial, samples: Vec::new(), measured, disturbance: Interference::default() }
     }
 }
 
@@ -85,12 +85,12 @@ pub(crate) fn run(
     }
     let frame = network.first_frame(&**backend, board)?;
 
-    let watch = DisturbanceWatch::of(board);
+    let watch = InterferenceWatch::of(board);
     let (times, period) = stream(&engine, plan, board, frame, control, network.graph())?;
     let disturbance = watch.seen();
     let summary = times.into_iter().filter_map(|(key, times)| Some((key, times.statistics()?))).collect();
     let measured = measured(plan, &summary, period);
-    let Disturbance { heat_throttled, other_cores: other_load } = disturbance;
+    let Interference { heat_throttled, other_cores: other_load } = disturbance;
     let conditions = SampleConditions { other_load, heat_throttled, ..SampleConditions::default() };
     let samples = samples(network, board, plan, &summary, period, conditions);
     let stage_times = measured.stages.iter().flat_map(|stage| stage.times()).collect();

@@ -9,7 +9,7 @@ use millstream_predict::samples::SegmentSample;
 use millstream_profile::MOST_OTHER_LOAD;
 
 use crate::control::{Control, Event};
-use crate::disturbance::{Disturbance, DisturbanceWatch};
+use crate::interference::{Interference, InterferenceWatch};
 
 /// How long others are watched before a profile that they disturbed is used again.
 const LOOK: Duration = Duration::from_millis(300);
@@ -22,7 +22,7 @@ const STANDARD_ERRORS: f64 = 4.0;
 const PREDICTED: f64 = 0.5;
 
 /// Says that an activity, such as `measuring squeezenet`, was disturbed, if it was so much that it counts.
-pub(crate) fn report(activity: &str, by: Disturbance, control: &Control) {
+pub(crate) fn report(activity: &str, by: Interference, control: &Control) {
     if by.is_significant() {
         control.emit(&Event::Disturbed { activity, by });
     }
@@ -30,8 +30,8 @@ pub(crate) fn report(activity: &str, by: Disturbance, control: &Control) {
 
 /// A measurement with what disturbed it; of two that are disturbed, the less disturbed one.
 pub(crate) fn repeated_if_disturbed<T, E>(
-    mut run: impl FnMut() -> Result<(T, Disturbance), E>,
-) -> Result<(T, Disturbance), E> {
+    mut run: impl FnMut() -> Result<(T, Interference), E>,
+) -> Result<(T, Interference), E> {
     let first = run()?;
     if !first.1.is_significant() {
         return Ok(first);
@@ -43,11 +43,11 @@ pub(crate) fn repeated_if_disturbed<T, E>(
 /// Whether others disturbed a profile and use less than half as much now, so that a new one would be better. Heat is no
 /// reason: what works hard gets as hot again.
 pub(crate) fn is_quieter_now(network: &NetworkProfile, board: &Board) -> bool {
-    let before = Disturbance::during(network).other_cores;
+    let before = Interference::during(network).other_cores;
     if before <= MOST_OTHER_LOAD {
         return false;
     }
-    let watch = DisturbanceWatch::of(board);
+    let watch = InterferenceWatch::of(board);
     std::thread::sleep(LOOK);
     watch.others_cores().is_some_and(|now| now < 0.5 * before)
 }
@@ -101,10 +101,10 @@ mod tests {
 
     use super::*;
 
-    const HOT: Disturbance = Disturbance { heat_throttled: true, other_cores: 0.0 };
+    const HOT: Interference = Interference { heat_throttled: true, other_cores: 0.0 };
 
-    fn by_others(other_cores: f64) -> Disturbance {
-        Disturbance { heat_throttled: false, other_cores }
+    fn by_others(other_cores: f64) -> Interference {
+        Interference { heat_throttled: false, other_cores }
     }
 
     fn sample(milliseconds: f64, end: usize, other_load: f64) -> SegmentSample {
@@ -125,7 +125,7 @@ mod tests {
 
     #[test]
     fn what_was_disturbed_is_measured_again_and_the_quieter_one_counts() {
-        let counted = |seen: &[Disturbance]| {
+        let counted = |seen: &[Interference]| {
             let mut seen = seen.iter().copied().enumerate();
             let (kept, by) = repeated_if_disturbed(|| seen.next().ok_or(())).unwrap();
             (kept, by, seen.count())
@@ -176,17 +176,17 @@ mod tests {
         let board = millstream_test_support::board("B1");
         let network = crate::Network::open("zoo:tiny-darknet", millstream_onnx::ReadOptions::default()).unwrap();
         let mut known = NetworkProfile::new(network.digest(), network.graph(), network.chain());
-        assert_eq!(Disturbance::during(&known), by_others(0.0));
+        assert_eq!(Interference::during(&known), by_others(0.0));
         known.samples = vec![sample(1.0, 1, 0.0), sample(1.0, 2, 1.2), sample(1.0, 3, 1.5)];
-        assert_eq!(Disturbance::during(&known), by_others(1.2));
+        assert_eq!(Interference::during(&known), by_others(1.2));
         known.samples[1].conditions.other_load = 0.05;
-        assert_eq!(Disturbance::during(&known), by_others(0.05));
+        assert_eq!(Interference::during(&known), by_others(0.05));
         assert!(!is_quieter_now(&known, &board), "it was quiet enough");
 
         known.samples[0].conditions.heat_throttled = true;
-        assert_eq!(Disturbance::during(&known), by_others(0.05), "most were not");
+        assert_eq!(Interference::during(&known), by_others(0.05), "most were not");
         known.samples[2].conditions.heat_throttled = true;
-        assert!(Disturbance::during(&known).heat_throttled);
+        assert!(Interference::during(&known).heat_throttled);
         assert!(!is_quieter_now(&known, &board), "it would be as hot again");
     }
 }

@@ -15,8 +15,8 @@ use millstream_profile::{
 use crate::backends::Backends;
 use crate::backends::library_versions::{changed_library, library_versions};
 use crate::control::{Control, Event};
-use crate::disturbance::Disturbance;
 use crate::error::Error;
+use crate::interference::Interference;
 use crate::machine::Machine;
 use crate::measuring::disturbed::{self, is_quieter_now};
 use crate::network::Network;
@@ -37,7 +37,7 @@ pub(crate) fn cached(machine: &Machine, network: &Network, is_fresh: bool, contr
     let created = &known.provenance.created;
     let profiled = known.network(network.digest())?;
     if is_quieter_now(profiled, board) {
-        let others = Disturbance::during(profiled).other_cores;
+        let others = Interference::during(profiled).other_cores;
         let reason = format!("other programs used {others:.1} cores then, and less than half as much now");
         control.emit(&Event::MeasuredAnew { created, reason: &reason });
         return None;
@@ -51,7 +51,7 @@ pub(crate) fn cached(machine: &Machine, network: &Network, is_fresh: bool, contr
         control.emit(&Event::MeasuredAnew { created, reason: "it does not say what an engine refused" });
         return None;
     }
-    control.emit(&Event::CachedProfile { created, age: age(created), during: Disturbance::during(profiled) });
+    control.emit(&Event::CachedProfile { created, age: age(created), during: Interference::during(profiled) });
     report_left_out(profiled, control);
     Some(known)
 }
@@ -150,7 +150,7 @@ fn entry<'a>(profile: &'a mut Profile, network: &Network) -> &'a mut NetworkProf
 
 /// Says what disturbed measuring a network.
 pub(crate) fn report_disturbance(profile: &Profile, network: &Network, board: &Board, control: &Control) {
-    let by = profile.network(network.digest()).map(Disturbance::during).unwrap_or_default();
+    let by = profile.network(network.digest()).map(Interference::during).unwrap_or_default();
     disturbed::report(&format!("measuring {} on {}", network.name(), board.name()), by, control);
 }
 

@@ -7,7 +7,7 @@ use millstream_schedule::{MissedConstraint, StageId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::disturbance::Disturbance;
+use crate::interference::Interference;
 use crate::run::surroundings::Throttling;
 
 /// The `format` of run reports.
@@ -131,9 +131,9 @@ pub struct NetworkRun {
 
 impl NetworkRun {
     /// What held the frames up, if that is so much that times can't be relied on.
-    pub fn disturbance(&self) -> Option<Disturbance> {
+    pub fn disturbance(&self) -> Option<Interference> {
         let other_cores = self.others_cores.unwrap_or_default();
-        Some(Disturbance { heat_throttled: self.heat_throttled, other_cores }).filter(|seen| seen.is_significant())
+        Some(Interference { heat_throttled: self.heat_throttled, other_cores }).filter(|seen| seen.is_significant())
     }
 }
 

@@ -7,7 +7,7 @@ use millstream_machine::CpuQuota;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::disturbance::DisturbanceWatch;
+use crate::interference::InterferenceWatch;
 
 /// The system counts time by hundredths of a second: two counts of it may differ by one each without meaning anything.
 const COUNTED: f64 = 0.02;
@@ -25,7 +25,7 @@ pub struct Throttling {
 /// Looks at the machine from its creation on.
 pub(super) struct Surroundings {
     begin: Instant,
-    watch: DisturbanceWatch,
+    watch: InterferenceWatch,
     quota: Option<(CpuQuota, Duration)>,
 }
 
@@ -46,7 +46,7 @@ impl Surroundings {
             let throttled = quota.throttled()?;
             Some((quota, throttled))
         });
-        Self { begin: Instant::now(), watch: DisturbanceWatch::of(board), quota }
+        Self { begin: Instant::now(), watch: InterferenceWatch::of(board), quota }
     }
 
     pub(super) fn seen(&self) -> HeldUp {

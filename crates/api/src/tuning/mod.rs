@@ -21,8 +21,8 @@ use millstream_tune::{
 
 use crate::contest::SlowCore;
 use crate::control::Control;
-use crate::disturbance::Disturbance;
 use crate::error::Error;
+use crate::interference::Interference;
 use crate::machine::Machine;
 use crate::measuring::CostSource;
 use crate::measuring::disturbed;
@@ -168,7 +168,7 @@ pub fn tune(
             let engine = engine::new(network, &start, &backends.backend(), EngineOptions::default())?;
             let reference = Reference::new(network, backends.backend(), board, &ResultMakers::all_of(board), None)?;
             streaming::while_frames_flow(&engine, &reference, control, |is_over| {
-                let disturbance = Disturbance::default();
+                let disturbance = Interference::default();
                 let mut oracle = LiveOracle { engine: &engine, board, policy: POLICY, is_over, disturbance };
                 let trials = search.run(&mut oracle)?;
                 let activity = format!("trying out schedules of {}", network.name());

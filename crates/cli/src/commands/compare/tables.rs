@@ -72,6 +72,7 @@ pub(super) fn notes(report: &NetworkContest) -> Vec<Fact> {
         facts.push(Fact::new("One frame", format!("{} starts a frame when the last one is done", alone.name)));
     }
     facts.extend(report.contenders.iter().filter_map(prediction));
+
     if let Some(disturbed) = disturbed(&report.contenders) {
         let text = format!(
             "also when repeated: {disturbed}; other programs used more than a tenth of a core, or clocks were lowered \

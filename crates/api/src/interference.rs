@@ -9,14 +9,14 @@ use millstream_profile::MOST_OTHER_LOAD;
 
 /// What held up the work at hand while it was measured. The more it did, the greater.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Default)]
-pub struct Disturbance {
+pub struct Interference {
     /// Whether the system lowered clocks because of heat, nobody knows by how much.
     pub heat_throttled: bool,
     /// How many cores other programs used; 0 where the system does not tell.
     pub other_cores: f64,
 }
 
-impl Disturbance {
+impl Interference {
     /// Whether times can't be relied on.
     pub fn is_significant(self) -> bool {
         self.heat_throttled || self.other_cores > MOST_OTHER_LOAD
@@ -38,7 +38,7 @@ impl Disturbance {
     }
 }
 
-impl fmt::Display for Disturbance {
+impl fmt::Display for Interference {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let others = format!("other programs used {:.1} cores", self.other_cores);
         let heat = "the system lowered clocks because of heat";
@@ -51,12 +51,12 @@ impl fmt::Display for Disturbance {
 }
 
 /// Watches all cores of a board.
-pub(crate) struct DisturbanceWatch {
+pub(crate) struct InterferenceWatch {
     others: OthersWatch,
     heat: HeatWatch,
 }
 
-impl DisturbanceWatch {
+impl InterferenceWatch {
     /// Begins to watch.
     pub(crate) fn new(cores: Vec<CoreId>) -> Self {
         Self { others: OthersWatch::new(cores.clone()), heat: HeatWatch::new(cores) }
@@ -67,9 +67,9 @@ impl DisturbanceWatch {
     }
 
     /// What disturbed since.
-    pub(crate) fn seen(&self) -> Disturbance {
+    pub(crate) fn seen(&self) -> Interference {
         let other_cores = self.others_cores().unwrap_or_default();
-        Disturbance { heat_throttled: self.heat.is_throttled(), other_cores }
+        Interference { heat_throttled: self.heat.is_throttled(), other_cores }
     }
 
     /// How many cores others used since; `None` where the system does not tell.
@@ -85,7 +85,7 @@ mod tests {
     #[test]
     fn what_disturbed_is_told_in_words() {
         let [others, hot, hot_alone, both] = [(false, 0.52), (true, 0.0), (true, 0.05), (true, 1.0)]
-            .map(|(heat_throttled, other_cores)| Disturbance { heat_throttled, other_cores }.to_string());
+            .map(|(heat_throttled, other_cores)| Interference { heat_throttled, other_cores }.to_string());
         assert_eq!(others, "other programs used 0.5 cores");
         assert_eq!([&*hot, &*hot_alone], ["the system lowered clocks because of heat"; 2]);
         assert_eq!(both, "the system lowered clocks because of heat, and other programs used 1.0 cores");
