@@ -43,7 +43,7 @@ fn test_collecting(arguments: &[String], untested: &Untested) -> Result<(), Fail
     // Together with the tests, the library for C takes half a minute; by itself, which its tests fall back on, nearly
     // everything is compiled with other features.
     let mut build = with_environment(cargo());
-    run(build.args(["build", "--release", "--workspace", "--lib", "--tests"]))?;
+    run(build.args(["build", "--release", "--workspace", "--lib", "--tests", "--examples"]))?;
     run_tests(tests)?;
     light::test()?;
     certificates::certificates(&certificates::FEW.map(str::to_owned))?;
@@ -54,7 +54,7 @@ fn test_collecting(arguments: &[String], untested: &Untested) -> Result<(), Fail
     conformance::with_openvino(conformance::SOME)
 }
 
-/// Runs all tests, those of whole programs beside all others: each wait for much, and a core is idle then. All that
+/// Runs all tests, those of whole programs beside all others: either wait for much, and a core is idle then. All that
 /// fails is wanted from one run of so many minutes, not the first of it.
 fn run_tests(tests: impl Fn() -> Command) -> Result<(), Failure> {
     let of_kind = |kinds: &[&str]| {
@@ -62,7 +62,7 @@ fn run_tests(tests: impl Fn() -> Command) -> Result<(), Failure> {
         tests.args(kinds).arg("--no-fail-fast").env("MILLSTREAM_C_LIBRARY", target_folder().join("release"));
         tests
     };
-    let (whole, units, documentation) = (&["--test", "*"], &["--lib", "--bins", "--examples"], &["--doc"]);
+    let (whole, units, documentation) = (&["--test", "*"], &["--lib", "--bins"], &["--doc"]);
     let beside = target_folder().join("millstream/tests-beside.txt");
     run_both(&mut of_kind(whole), &mut [of_kind(units), of_kind(documentation)], &beside)
 }

@@ -4,6 +4,7 @@ use std::fmt;
 
 use millstream_board::{Board, CoreId};
 use millstream_machine::{HeatWatch, OthersWatch};
+use millstream_predict::samples::SampleConditions;
 use millstream_predict::{NetworkProfile, Summary};
 use millstream_profile::MOST_OTHER_LOAD;
 
@@ -29,12 +30,19 @@ impl Interference {
 
     /// While a network was measured, in the middle of its samples.
     pub(crate) fn during(network: &NetworkProfile) -> Self {
-        let segments = network.samples.iter().map(|sample| sample.conditions);
-        let conditions = || segments.clone().chain(network.operator_samples.iter().map(|sample| sample.conditions));
-        let loads: Vec<f64> = conditions().map(|conditions| conditions.other_load).collect();
-        let hot = conditions().filter(|conditions| conditions.heat_throttled).count();
+        let segments = network.samples.iter().map(|sample| &sample.conditions);
+        let operators = network.operator_samples.iter().map(|sample| &sample.conditions);
+        let seen: Vec<Self> = segments.chain(operators).map(Self::from).collect();
+        let loads: Vec<f64> = seen.iter().map(|seen| seen.other_cores).collect();
+        let hot = seen.iter().filter(|seen| seen.heat_throttled).count();
         let other_cores = Summary::of(&loads).map_or(0.0, |summary| summary.median);
-        Self { heat_throttled: 2 * hot > loads.len(), other_cores }
+        Self { heat_throttled: 2 * hot > seen.len(), other_cores }
+    }
+}
+
+impl From<&SampleConditions> for Interference {
+    fn from(conditions: &SampleConditions) -> Self {
+        Self { heat_throttled: conditions.heat_throttled, other_cores: conditions.other_load }
     }
 }
 
@@ -69,7 +77,12 @@ impl InterferenceWatch {
     /// What disturbed since.
     pub(crate) fn seen(&self) -> Interference {
         let other_cores = self.others_cores().unwrap_or_default();
-        Interference { heat_throttled: self.heat.is_throttled(), other_cores }
+        Interference { heat_throttled: self.heat_throttled(), other_cores }
+    }
+
+    /// Whether the system lowered clocks because of heat since.
+    pub(crate) fn heat_throttled(&self) -> bool {
+        self.heat.is_throttled()
     }
 
     /// How many cores others used since; `None` where the system does not tell.

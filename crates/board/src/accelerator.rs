@@ -63,6 +63,13 @@ pub enum AcceleratorKind {
     Fpga,
 }
 
+impl AcceleratorKind {
+    /// Whether it has a graphics interface.
+    pub fn is_gpu(self) -> bool {
+        matches!(self, Self::Gpu | Self::SoftwareGpu)
+    }
+}
+
 impl Accelerator {
     /// One of which no more is known.
     pub fn new(label: impl Into<String>, kind: AcceleratorKind) -> Self {

@@ -1,7 +1,6 @@
 //! Finding out what the machine has, from sysfs.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 
@@ -11,6 +10,7 @@ use crate::affinity::usable_cores;
 use crate::cpu_list::parse_cpu_list;
 use crate::error::MachineError;
 use crate::quota::CpuQuota;
+use crate::system_file::{number, text};
 
 /// The machine at hand, restricted to the cores that this process may use (cpuset and affinity mask), and to as many of
 /// them as a quota of processor time ([`CpuQuota`]) lets work: the fastest, beginning at another one in each container.
@@ -273,17 +273,11 @@ fn board_name(root: &Path) -> String {
     name.filter(|name| !name.is_empty()).unwrap_or_else(|| "this machine".to_owned())
 }
 
-fn text(path: &Path) -> Option<String> {
-    Some(fs::read_to_string(path).ok()?.trim().to_owned())
-}
-
-fn number<T: std::str::FromStr>(path: &Path) -> Option<T> {
-    text(path)?.parse().ok()
-}
-
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+    use std::fs;
+
     use super::*;
 
     #[test]

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use millstream_board::CoreId;
 
 use crate::cpu_list::parse_cpu_list;
+use crate::system_file::{number, text};
 
 /// What the kernel counts of a core of x86-64, of its own heat and of that of all around it.
 const COUNTERS: [&str; 2] = ["core_throttle_count", "package_throttle_count"];
@@ -45,7 +46,7 @@ impl HeatWatch {
     fn count(&self) -> u64 {
         let of_core = |core: &CoreId| {
             let folder = self.sys.join(format!("devices/system/cpu/cpu{core}/thermal_throttle"));
-            COUNTERS.iter().filter_map(|counter| number(&folder.join(counter))).fold(0, u64::saturating_add)
+            COUNTERS.iter().filter_map(|counter| number::<u64>(&folder.join(counter))).fold(0, u64::saturating_add)
         };
         self.cores.iter().map(of_core).fold(0, u64::saturating_add)
     }
@@ -57,8 +58,8 @@ impl HeatWatch {
             return false;
         }
         devices.filter_map(Result::ok).any(|device| {
-            let kind = fs::read_to_string(device.path().join("type")).unwrap_or_default();
-            self.is_cooled_by(kind.trim()) && number(&device.path().join("cur_state")).is_some_and(|state| state > 0)
+            let kind = text(&device.path().join("type")).unwrap_or_default();
+            self.is_cooled_by(&kind) && number::<u64>(&device.path().join("cur_state")).is_some_and(|state| state > 0)
         })
     }
 
@@ -67,15 +68,11 @@ impl HeatWatch {
     fn is_cooled_by(&self, kind: &str) -> bool {
         if let Some(policy) = kind.strip_prefix(COOLING_POLICY) {
             let file = self.sys.join(format!("devices/system/cpu/cpufreq/policy{policy}/affected_cpus"));
-            let cores = fs::read_to_string(file).ok().and_then(|list| parse_cpu_list(&list));
+            let cores = text(&file).and_then(|list| parse_cpu_list(&list));
             return cores.is_none_or(|cores| cores.iter().any(|core| self.cores.contains(core)));
         }
         kind.starts_with(COOLING_DEVICE)
     }
-}
-
-fn number(file: &Path) -> Option<u64> {
-    fs::read_to_string(file).ok()?.trim().parse().ok()
 }
 
 #[cfg(test)]

@@ -25,6 +25,7 @@ mod memory;
 mod others;
 mod quota;
 mod sensors;
+mod system_file;
 mod threads;
 
 pub use affinity::{become_real_time, pin_current_thread, prefer_short_slices, usable_cores};

@@ -4,6 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use crate::system_file::number;
+
 /// Between two readings of a sensor that shows power at an instant.
 const READING_INTERVAL: Duration = Duration::from_millis(20);
 /// Parts of the labels of hwmon sensors that measure processors.
@@ -51,7 +53,7 @@ impl PowerSensors {
             std::thread::sleep(READING_INTERVAL.min(time));
             for (sensor, (sum, count)) in self.sensors.iter().zip(&mut sums) {
                 if let Sensor::Power { path } = sensor {
-                    *sum += number(path)? as f64 * 1e-6;
+                    *sum += number::<u64>(path)? as f64 * 1e-6;
                     *count += 1;
                 }
             }
@@ -78,10 +80,6 @@ impl Sensor {
     }
 }
 
-fn number(path: &Path) -> Option<u64> {
-    fs::read_to_string(path).ok()?.trim().parse().ok()
-}
-
 fn entries(folder: &Path) -> Vec<PathBuf> {
     let read = fs::read_dir(folder).into_iter().flatten();
     let mut entries: Vec<PathBuf> = read.filter_map(|entry| Some(entry.ok()?.path())).collect();
@@ -94,7 +92,7 @@ fn powercap(folder: &Path) -> Vec<(String, Sensor)> {
     let domain = |path: PathBuf| {
         let name = fs::read_to_string(path.join("name")).ok()?.trim().to_owned();
         let counter = path.join("energy_uj");
-        number(&counter)?;
+        number::<u64>(&counter)?;
         Some((name, Sensor::Energy { path: counter, limit: number(&path.join("max_energy_range_uj")) }))
     };
     entries(folder).into_iter().filter_map(domain).collect()
@@ -109,7 +107,7 @@ fn hwmon(folder: &Path) -> Vec<Sensor> {
             let Some(stem) = name.strip_suffix("_input").filter(|stem| stem.starts_with(kind)) else { return false };
             let label = fs::read_to_string(path.with_file_name(format!("{stem}_label"))).unwrap_or_default();
             let label = label.to_lowercase();
-            PROCESSOR_LABELS.iter().any(|part| label.contains(part)) && number(path).is_some()
+            PROCESSOR_LABELS.iter().any(|part| label.contains(part)) && number::<u64>(path).is_some()
         };
         inputs.iter().filter(|path| is_processor(path)).cloned().collect()
     };

@@ -54,7 +54,7 @@ fn with_devices_of(
         }
         let same = accelerators.iter().find(|known| is_likely_the_same(known, &provider, kind));
         let same_device_as = same.map(|known| known.label.clone());
-        // Providers do not tell it, and the device has the memory that it has whoever drives it.
+        // Providers do not say how much memory a device has, which is the same whoever drives it.
         let memory_bytes = same.and_then(|known| known.memory_bytes);
         let label = free_label(&accelerators, if kind == AcceleratorKind::Gpu { "G" } else { "N" });
         let name = Some(provider.provider.to_string());

@@ -1,6 +1,6 @@
 //! Which engines there are, and which processors use them.
 
-use millstream_board::{Accelerator, AcceleratorKind, Board, EngineName, Provider};
+use millstream_board::{Accelerator, Board, EngineName, Provider};
 
 use super::{cpu, gpu, openvino};
 
@@ -55,8 +55,7 @@ pub(crate) fn reports(board: &Board) -> Vec<EngineReport> {
 
 /// An accelerator that nothing is said to drive: shaders of our own run on graphics devices.
 fn of_own_device(accelerator: &Accelerator) -> EngineReport {
-    let is_gpu = matches!(accelerator.kind, AcceleratorKind::Gpu | AcceleratorKind::SoftwareGpu);
-    let (engine, version) = match (is_gpu, gpu::IS_BUILT_IN) {
+    let (engine, version) = match (accelerator.kind.is_gpu(), gpu::IS_BUILT_IN) {
         (true, true) => {
             ("wgpu", gpu::check(accelerator).map(|()| "built in".to_owned()).map_err(|error| error.to_string()))
         }

@@ -30,7 +30,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use millstream_backend::{Backend, Observed, Several};
-use millstream_board::{Accelerator, AcceleratorKind, Board, EngineName};
+use millstream_board::{Accelerator, Board, EngineName};
 use millstream_cost::CostTable;
 use millstream_graph::Graph;
 use millstream_onnx::Model;
@@ -188,13 +188,12 @@ fn on_cores_of(board: &Board, model: &Arc<Model>, sessions: Option<&Path>) -> Re
 
 /// The engine of a graphics device.
 fn graphics(board: &Board, accelerator: &Accelerator, gpus: &mut Gpus) -> Result<Arc<dyn Observed>, Error> {
-    let is_gpu = matches!(accelerator.kind, AcceleratorKind::Gpu | AcceleratorKind::SoftwareGpu);
     let no_engine = |feature| Error::NoEngine {
         processor: format!("{} ({})", accelerator.label, accelerator.kind),
         board: board.name().to_owned(),
         feature,
     };
-    match (is_gpu, gpu::IS_BUILT_IN) {
+    match (accelerator.kind.is_gpu(), gpu::IS_BUILT_IN) {
         (true, true) => gpus.open(accelerator),
         (true, false) => Err(no_engine(Some("wgpu"))),
         (false, _) => Err(no_engine(None)),

@@ -113,10 +113,7 @@ pub(super) fn on_device(accelerator: &Accelerator, model: &Arc<Model>) -> Result
 
 /// What it calls an accelerator: without a number, the only one or the first of its kind.
 fn id(accelerator: &Accelerator) -> &str {
-    let of_kind = match accelerator.kind {
-        AcceleratorKind::Gpu | AcceleratorKind::SoftwareGpu => "GPU",
-        _ => "NPU",
-    };
+    let of_kind = if accelerator.kind.is_gpu() { "GPU" } else { "NPU" };
     accelerator.device.as_deref().unwrap_or(of_kind)
 }
 

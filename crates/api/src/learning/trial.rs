@@ -154,10 +154,12 @@ fn note(times: &mut StageTimes, plan: &Plan, board: &Board, result: &FrameResult
     for span in &result.spans {
         let stage = &plan.stages[span.stage.index()];
         // The processors of a team have one time together.
-        let classes = stage.replicas[span.replica].processors.clone();
-        let slowed = classes.iter().find(|class| board.is_slowed(&class.cluster)).or(classes.first());
-        let cluster = slowed.map_or_else(String::new, |class| class.cluster.clone());
-        let times = times.entry((span.stage, classes)).or_insert_with(|| BatchedTimes::new(board, &cluster));
+        let classes = &stage.replicas[span.replica].processors;
+        let begin = || {
+            let slowed = classes.iter().find(|class| board.is_slowed(&class.cluster)).or(classes.first());
+            BatchedTimes::new(board, slowed.map_or("", |class| &class.cluster))
+        };
+        let times = times.entry((span.stage, classes.clone())).or_insert_with(begin);
         times.push(span.end.duration_since(span.start));
     }
 }

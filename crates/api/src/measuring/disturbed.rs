@@ -63,9 +63,7 @@ pub(crate) fn contradiction(
     planned: Nanoseconds,
     measured: Nanoseconds,
 ) -> Option<String> {
-    let is_disturbed =
-        |sample: &SegmentSample| sample.conditions.heat_throttled || sample.conditions.other_load > MOST_OTHER_LOAD;
-    if seen.iter().any(is_disturbed) {
+    if seen.iter().any(|sample| Interference::from(&sample.conditions).is_significant()) {
         return None;
     }
     let is_same = |one: &SegmentSample, other: &SegmentSample| {

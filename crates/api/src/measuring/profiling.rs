@@ -239,13 +239,21 @@ mod tests {
     use super::*;
     use crate::learning::plan_model::tests::profiled;
 
+    /// Whether a profile with this entry is used again.
+    fn is_kept(known: NetworkProfile, network: &Network, board: &Board) -> bool {
+        let folder = tempfile::tempdir().unwrap();
+        let machine = Machine::of_board(board.clone()).with_cache_folder(folder.path());
+        let mut profile = Profile::new(board, provenance());
+        profile.networks.push(known);
+        machine.cache.store(&profile, network, board);
+        cached(&machine, network, false, &Control::new()).is_some()
+    }
+
     /// Earlier profiles left out an engine that refused any operator, without saying which.
     #[test]
     fn a_profile_that_does_not_say_what_an_engine_refused_is_made_anew() {
         let network = Network::open("zoo:tiny-darknet", ReadOptions::default()).unwrap();
         let board = board("B1@onnxruntime,openvino");
-        let folder = tempfile::tempdir().unwrap();
-        let machine = Machine::of_board(board.clone()).with_cache_folder(folder.path());
         let kept = |gain: Option<f64>, refused: &[usize]| {
             let mut known = profiled(&network, &board, |_| 1e-3);
             let (cluster, engine) = ("B".to_owned(), EngineName::OpenVino);
@@ -254,10 +262,7 @@ mod tests {
                 known.unsupported.push(UnsupportedOperators { cluster: cluster.clone(), engine, operators });
             }
             known.left_out.push(LeftOutEngine { cluster, engine, gain });
-            let mut profile = Profile::new(&board, provenance());
-            profile.networks.push(known);
-            machine.cache.store(&profile, &network, &board);
-            cached(&machine, &network, false, &Control::new()).is_some()
+            is_kept(known, &network, &board)
         };
         assert!(kept(Some(0.01), &[]) && kept(None, &[0, 1]));
         assert!(!kept(None, &[]));
@@ -287,14 +292,9 @@ mod tests {
     fn a_profile_of_another_library_is_made_anew() {
         let network = Network::open("zoo:tiny-darknet", ReadOptions::default()).unwrap();
         let board = board("B1");
-        let folder = tempfile::tempdir().unwrap();
-        let machine = Machine::of_board(board.clone()).with_cache_folder(folder.path());
         let kept = |versions: &BTreeMap<String, String>| {
-            let mut profile = Profile::new(&board, provenance());
             let known = profiled(&network, &board, |_| 1e-3);
-            profile.networks.push(NetworkProfile { library_versions: versions.clone(), ..known });
-            machine.cache.store(&profile, &network, &board);
-            cached(&machine, &network, false, &Control::new()).is_some()
+            is_kept(NetworkProfile { library_versions: versions.clone(), ..known }, &network, &board)
         };
         let mut versions = library_versions(&board);
         assert!(kept(&versions) && kept(&BTreeMap::new()));

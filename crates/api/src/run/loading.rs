@@ -91,8 +91,9 @@ fn on_machine(scheduled: Scheduled, machine: &Machine, control: &Control) -> Sch
     let now = scheduled.schedule.to_string();
     if now != planned {
         let network = scheduled.network.name();
-        control
-            .warn(&format!("{network} was planned as {planned} and runs as {now}: what is expected is of the former"));
+        control.warn(&format!(
+            "{network} was planned as {planned} and runs as {now}: times that are expected are those of the former"
+        ));
     }
     scheduled
 }

@@ -190,7 +190,7 @@ pub(crate) fn describe(difference: &Difference) -> String {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
     use millstream_backend::{BackendError, PreparedSegment, Segment};
-    use millstream_board::EngineSet;
+    use millstream_board::{Accelerator, AcceleratorKind, EngineSet};
     use millstream_onnx::{ModelBuilder, ReadOptions};
 
     use super::*;
@@ -215,7 +215,8 @@ mod tests {
         }
 
         fn prepare(&self, _: &Segment, processor: &Processor) -> Result<Box<dyn PreparedSegment>, BackendError> {
-            Ok(Box::new(Rectified(processor.engine.reduced_precision().map_or(1.0, |_| self.reduced))))
+            let is_reduced = processor.is_accelerator() || processor.engine.reduced_precision().is_some();
+            Ok(Box::new(Rectified(if is_reduced { self.reduced } else { 1.0 })))
         }
     }
 
@@ -229,16 +230,21 @@ mod tests {
     /// Whether results pass that are so many times what they should be, on cores with some engines, of which those that
     /// are checked may be fewer.
     fn passes(engines: &str, checked: &str, backend: Rectifying, times: f32) -> bool {
+        let machine = Machine::detect().unwrap().with_engines(engines.parse::<EngineSet>().unwrap());
+        let checked = machine.board().clone().with_engines(&checked.parse::<EngineSet>().unwrap());
+        passes_on(machine.board(), &checked, backend, times)
+    }
+
+    /// The same for a board, of whose parts those of another are checked.
+    fn passes_on(board: &Board, checked: &Board, backend: Rectifying, times: f32) -> bool {
         let mut builder = ModelBuilder::new("one");
         let input = builder.input("x", [64]);
         let made = builder.node("Relu", &[&input]);
         builder.output(&made);
         let network = Network::of_model(Arc::new(builder.build().unwrap()), "one", ReadOptions::default());
 
-        let machine = Machine::detect().unwrap().with_engines(engines.parse::<EngineSet>().unwrap());
-        let checked = machine.board().clone().with_engines(&checked.parse::<EngineSet>().unwrap());
-        let makers = ResultMakers::all_of(&checked);
-        let reference = Reference::new(&network, Arc::new(backend), machine.board(), &makers, None).unwrap();
+        let makers = ResultMakers::all_of(checked);
+        let reference = Reference::new(&network, Arc::new(backend), board, &makers, None).unwrap();
         let expected = reference.expected[0][0].as_f32().unwrap();
         assert!(expected.iter().any(|value| *value > 0.0), "something to be wrong about");
         let result = Tensor::from_f32([64], expected.iter().map(|value| value * times).collect());
@@ -266,5 +272,13 @@ mod tests {
             !passes("onnxruntime,openvinobf16", "onnxruntime,openvinobf16", refused, 1.01),
             "nobody knows by how much"
         );
+    }
+    #[test]
+    fn a_device_is_excused_by_its_precision_and_not_by_what_it_always_gets_wrong() {
+        let mut npu = Accelerator::new("N", AcceleratorKind::Npu);
+        npu.engine = "openvino".to_owned().try_into().ok();
+        let board = Machine::detect().unwrap().board().with_accelerators(vec![npu]).unwrap();
+        let passes_with = |reduced: f32| passes_on(&board, &board, Rectifying { reduced, is_refused: false }, reduced);
+        assert!(passes_with(1.01) && !passes_with(1.5));
     }
 }

@@ -56,6 +56,6 @@ impl Surroundings {
             (waited > 0.0).then(|| Throttling { quota_cores: quota.cores, waited_fraction: waited / passed })
         });
         let others_cores = self.watch.others_cores().map(|cores| (cores - COUNTED / passed).max(0.0));
-        HeldUp { heat_throttled: self.watch.seen().heat_throttled, others_cores, throttling }
+        HeldUp { heat_throttled: self.watch.heat_throttled(), others_cores, throttling }
     }
 }
