@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use millstream_backend::BackendError;
-use millstream_board::{BoardError, CoreId, DocumentError};
+use millstream_board::{BoardError, CoreId, DocumentError, Engines};
 use millstream_certify::CertifyError;
 use millstream_frames::FramesError;
 use millstream_machine::MachineError;
@@ -12,7 +12,7 @@ use millstream_pipeline::PipelineError;
 use millstream_predict::PredictError;
 use millstream_profile::ProfileError;
 use millstream_runtime::{FrameError, RuntimeError};
-use millstream_schedule::ScheduleError;
+use millstream_schedule::{ModelReference, ScheduleError};
 use millstream_sim::SimulationError;
 use millstream_tune::TuneError;
 use millstream_zoo::ZooError;
@@ -164,15 +164,16 @@ pub enum Error {
     },
     /// There is no profile to take costs from.
     #[error(
-        "there is no profile of {network} on board '{board}' yet; name cost models or a profile, or measure the network first"
+        "there is no profile of {} on board '{board}' yet; name cost models or a profile, or measure the network first",
+        network.name
     )]
     NoProfile {
-        /// The network.
-        network: String,
-        /// Where it is from.
-        model: String,
+        /// The network, where it is from, and the sizes of its open dimensions.
+        network: Box<ModelReference>,
         /// The board.
         board: String,
+        /// What computes on its cores, by clusters, where it is not the usual engine.
+        engines: Engines,
     },
     /// The network needs more memory than there is.
     #[error(

@@ -246,7 +246,7 @@ fn what_can_not_be_simulated_is_said_and_a_simulation_can_be_ended() {
 #[test]
 fn a_missing_profile_is_an_error_of_its_own() {
     let no_profile = CostSource::Cached.table(&network("alexnet"), &machine());
-    assert!(matches!(no_profile, Err(Error::NoProfile { model, .. }) if model == "zoo:alexnet"));
+    assert!(matches!(no_profile, Err(Error::NoProfile { network, .. }) if network.source == "zoo:alexnet"));
 }
 
 #[test]

@@ -6,13 +6,14 @@ use std::path::Path;
 use millstream::BuiltInBoard;
 use millstream::onnx::OnnxError;
 use millstream_backend::BackendError;
-use millstream_board::DocumentError;
+use millstream_board::{DocumentError, Engines};
 use millstream_certify::CertifyError;
 use millstream_frames::FramesError;
 use millstream_predict::PredictError;
-use millstream_schedule::ScheduleError;
+use millstream_schedule::{ModelReference, ScheduleError};
 use millstream_zoo::ZooError;
 
+use crate::arguments::quoted;
 use crate::program;
 
 /// What to do about an error; `None` if its own words say everything.
@@ -31,9 +32,9 @@ fn of_error(error: &millstream::Error) -> Option<String> {
     match error {
         millstream::Error::File { path, source } => in_file(path, source),
         millstream::Error::Io { action: "read", path, source } if source.kind() == ErrorKind::NotFound => missing(path),
-        millstream::Error::NoProfile { model, board, .. } => Some(match built_in(board) {
+        millstream::Error::NoProfile { network, board, engines } => Some(match built_in(board) {
             Some(costs) => format!("`--cost {costs}` takes its built-in models"),
-            None => format!("`cargo xtask schedule --model {model}` makes one"),
+            None => format!("`cargo xtask schedule{}` makes one", flags_of_profile(network, engines)),
         }),
         millstream::Error::NotHere { board, .. } => Some(match built_in(board) {
             Some(costs) => {
@@ -111,6 +112,30 @@ fn remedy(kind: &str) -> Option<&'static str> {
         "board" => "`cargo xtask board --json` describes this machine, and `cargo xtask boards` lists what is built in",
         "cost" => "`cargo xtask fit` makes one of a profile, and `cargo xtask boards` lists whose are built in",
         _ => return None,
+    })
+}
+
+/// What a profile is of, as flags: a network at one size, on a board that was named, with engines.
+fn flags_of_profile(network: &ModelReference, engines: &Engines) -> String {
+    let model = format!(" --model {}", quoted(&network.source));
+    let batch = Some(network.batch).filter(|batch| *batch != 1).map(|batch| format!(" --batch {batch}"));
+    let dimensions =
+        network.dimensions.iter().map(|(name, size)| format!(" --dim {}", quoted(&format!("{name}={size}"))));
+    // One flag is for all clusters.
+    let mut all = engines.values();
+    let same = all.next().filter(|first| all.all(|other| other == *first));
+    let engines = same.map(|engines| format!(" --engine {engines}"));
+    let typed: Vec<String> = std::env::args().collect();
+    let board = flag_value("board", &typed).map(|board| format!(" --board {}", quoted(board)));
+    std::iter::once(model).chain(batch).chain(dimensions).chain(engines).chain(board).collect()
+}
+
+/// What was typed with a flag.
+fn flag_value<'a>(flag: &str, typed: &'a [String]) -> Option<&'a str> {
+    let after = |word: &'a str| word.strip_prefix("--")?.strip_prefix(flag);
+    typed.iter().enumerate().find_map(|(index, word)| match after(word)? {
+        "" => typed.get(index + 1).map(String::as_str),
+        rest => rest.strip_prefix('='),
     })
 }
 
@@ -196,20 +221,53 @@ mod tests {
 
     use super::*;
 
+    fn network(source: &str) -> ModelReference {
+        let (name, source, digest) = ("n".to_owned(), source.to_owned(), String::new());
+        ModelReference { name, source, digest, dimensions: Vec::new(), batch: 1 }
+    }
+
     /// Whoever plans for a built-in board has its costs at hand.
     #[test]
     fn costs_of_built_in_boards_are_named() {
         let board = BuiltInBoard::all().find(|board| board.name() == "rk3588").unwrap().board().unwrap();
         let missing = |board: &str| millstream::Error::NoProfile {
-            network: "n".to_owned(),
-            model: "n.onnx".to_owned(),
+            network: Box::new(network("n.onnx")),
             board: board.to_owned(),
+            engines: Engines::new(),
         };
         assert_eq!(hint(&missing(board.name()).into()).unwrap(), "`--cost rk3588` takes its built-in models");
         assert_eq!(hint(&missing("mine").into()).unwrap(), "`cargo xtask schedule --model n.onnx` makes one");
         let elsewhere =
             millstream::Error::NotHere { core: CoreId(4), board: board.name().to_owned(), allowed: vec![CoreId(0)] };
         assert!(hint(&elsewhere.into()).unwrap().contains("`--cost rk3588`"));
+    }
+
+    /// A profile is of one size of a network, with the board's engines.
+    #[test]
+    fn what_makes_a_profile_has_the_flags_that_it_is_of() {
+        let engines = |own: &[(&str, &str)]| {
+            own.iter().map(|(label, names)| ((*label).to_owned(), names.parse().unwrap())).collect::<Engines>()
+        };
+        let network = ModelReference {
+            source: "it's n.onnx".to_owned(),
+            batch: 2,
+            dimensions: vec![("n".to_owned(), 4), ("image.2".to_owned(), 5)],
+            ..network("n.onnx")
+        };
+        let both = "onnxruntime,openvino";
+        assert_eq!(
+            flags_of_profile(&network, &engines(&[("B", both), ("s", both)])),
+            format!(r" --model 'it'\''s n.onnx' --batch 2 --dim n=4 --dim image.2=5 --engine {both}")
+        );
+        assert!(!flags_of_profile(&network, &engines(&[("B", both), ("s", "openvino")])).contains("--engine"));
+
+        let value = |typed: &str| {
+            let typed: Vec<String> = typed.split(' ').map(str::to_owned).collect();
+            flag_value("board", &typed).map(str::to_owned)
+        };
+        assert_eq!(value("millstream run --boards x --board=b.json").as_deref(), Some("b.json"));
+        assert_eq!(value("millstream run --board b.json").as_deref(), Some("b.json"));
+        assert_eq!(value("millstream boards --board"), None);
     }
 
     /// Whoever chose a library, or asks for a provider or a device that is not here, is not told to fetch one.

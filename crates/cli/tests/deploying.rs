@@ -9,7 +9,7 @@ mod support;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::process::Command;
+use std::process::{Child, Command, ExitStatus};
 use std::time::{Duration, Instant};
 
 use millstream_onnx::proto::{EXTERNAL, StringStringEntryProto};
@@ -17,8 +17,6 @@ use millstream_onnx::{ModelBuilder, Weight};
 use ssh_server::place::{PATIENCE, Place};
 use support::Workplace;
 
-/// A signal ends everything within this.
-const LIMIT: Duration = Duration::from_secs(5);
 #[test]
 fn reports_come_back_and_nothing_stays() {
     let Some(place) = Place::new() else { return };
@@ -253,21 +251,25 @@ fn what_is_asked_for_here_is_done_there() {
     }
 }
 
+/// How a command ends that should.
+fn end(child: &mut Child) -> ExitStatus {
+    let begin = Instant::now();
+    loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            return status;
+        }
+        assert!(begin.elapsed() < PATIENCE);
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
 #[test]
 fn a_connection_that_is_cut_ends_both_sides() {
     let Some(place) = Place::new() else { return };
     let mut child = place.start();
     place.await_run(&mut child);
     place.server.cut_connections();
-    let begin = Instant::now();
-    let status = loop {
-        if let Some(status) = child.try_wait().unwrap() {
-            break status;
-        }
-        assert!(begin.elapsed() < PATIENCE);
-        std::thread::sleep(Duration::from_millis(20));
-    };
-    assert_eq!(status.code(), Some(1));
+    assert_eq!(end(&mut child).code(), Some(1));
     let log = fs::read_to_string(place.workplace.path("log")).unwrap();
     assert!(log.contains("error: board: ") && log.contains("connection was lost"), "{log}");
     place.await_nothing(PATIENCE);
@@ -280,11 +282,11 @@ fn a_signal_ends_both_sides() {
     for (name, code) in [("INT", 130), ("TERM", 143)] {
         let mut child = place.start();
         place.await_run(&mut child);
-        let begin = Instant::now();
         assert!(Command::new("kill").args([&format!("-{name}"), &child.id().to_string()]).status().unwrap().success());
-        let status = child.wait().unwrap();
-        assert_eq!(status.code(), Some(code), "{}", fs::read_to_string(place.workplace.path("log")).unwrap());
-        assert!(begin.elapsed() <= LIMIT, "it took {:?}", begin.elapsed());
-        place.await_nothing(LIMIT.saturating_sub(begin.elapsed()));
+        let status = end(&mut child);
+        let log = fs::read_to_string(place.workplace.path("log")).unwrap();
+        assert_eq!(status.code(), Some(code), "{log}");
+        // Frames would flow for hours. How soon all ends is not for a test that others run beside.
+        place.await_nothing(PATIENCE);
     }
 }

@@ -169,3 +169,35 @@ fn engines_that_nobody_has_are_told() {
         "{message}"
     );
 }
+
+/// A schedule that was planned with several engines to choose from needs those that it uses.
+#[test]
+fn engines_that_a_schedule_does_not_use_may_be_missing() {
+    let workplace = Workplace::new();
+    small_model(&workplace);
+    workplace.succeed(&["schedule", "--model", "small.onnx", "--engine", "onnxruntime"]);
+    let mut planned: Value = serde_json::from_str(&support::text(&workplace.path("schedule.json"))).unwrap();
+    let run = || {
+        let mut command = workplace.command(&["run", "--frames", "4"]);
+        command.env("OPENVINO_INSTALL_DIR", workplace.path("nowhere")).env_remove("LD_LIBRARY_PATH");
+        command.assert()
+    };
+    let stages: Vec<Value> = planned["stages"].as_array().unwrap().clone();
+    let labels: Vec<String> = {
+        let replicas = stages.iter().flat_map(|stage| stage["replicas"].as_array().unwrap());
+        let assignments = replicas.flat_map(|replica| replica["assignments"].as_array().unwrap());
+        assignments.map(|own| own["processor"]["cluster"].as_str().unwrap().to_owned()).collect()
+    };
+    for label in &labels {
+        planned["board"]["engines"][label] = serde_json::json!(["onnxruntime", "openvino"]);
+    }
+    workplace.write("schedule.json", planned.to_string());
+    run().success();
+
+    // The first processor has the other engine now.
+    planned["stages"][0]["replicas"][0]["assignments"][0]["processor"]["engine"] = "openvino".into();
+    workplace.write("schedule.json", planned.to_string());
+    let refused = run().failure();
+    let message = String::from_utf8_lossy(&refused.get_output().stderr).into_owned();
+    assert!(message.contains("'openvino' is not available"), "{message}");
+}

@@ -19,6 +19,7 @@ mod gpu;
 #[path = "no_gpu.rs"]
 mod gpu;
 pub(crate) mod library_versions;
+pub(crate) mod needed;
 #[cfg(feature = "openvino")]
 mod openvino;
 #[cfg(not(feature = "openvino"))]
@@ -30,7 +31,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use millstream_backend::{Backend, Observed, Several};
-use millstream_board::{Accelerator, Board, EngineName};
+use millstream_board::{Accelerator, Board, EngineName, ProcessorClass};
 use millstream_cost::CostTable;
 use millstream_graph::Graph;
 use millstream_onnx::Model;
@@ -41,6 +42,7 @@ use crate::control::Control;
 use crate::error::Error;
 use cpu::Cpu;
 use gpu::Gpus;
+use needed::Needed;
 use openvino::OpenVino;
 use with_engine::WithEngine;
 
@@ -51,6 +53,8 @@ pub(crate) struct Backends {
     /// All of them as one.
     pub(crate) all: Arc<dyn Observed>,
     cores: Vec<OnCores>,
+    /// The labels of the accelerators that are there.
+    devices: Vec<String>,
     gpus: Gpus,
 }
 
@@ -58,29 +62,33 @@ impl Backends {
     /// Opens whatever the board has, to try many ways to run the model. `profile` says how threads of GPUs share the
     /// work, if it is known.
     pub(crate) fn open(board: &Board, model: &Arc<Model>, profile: Option<&Profile>) -> Result<Self, Error> {
-        Self::with_sessions(None, board, model, profile)
+        Self::open_for(None, board, model, profile, &Needed::All)
     }
 
     /// The same to run the model in one way: `sessions` is a folder for what engines make, to be found by the next
-    /// start.
-    pub(crate) fn with_sessions(
+    /// start. What is not needed may be missing.
+    pub(crate) fn open_for(
         sessions: Option<&Path>,
         board: &Board,
         model: &Arc<Model>,
         profile: Option<&Profile>,
+        needed: &Needed<'_>,
     ) -> Result<Self, Error> {
-        let cores = on_cores_of(board, model, sessions)?;
+        let cores = on_cores_of(board, model, sessions, needed)?;
         let mut all: Vec<Arc<dyn Observed>> = cores.iter().map(OnCores::backend).collect();
-        let mut gpus = Gpus::new(model);
+        let (mut devices, mut gpus) = (Vec::new(), Gpus::new(model));
         for accelerator in board.accelerators() {
-            all.push(match accelerator.engine {
-                Some(_) if accelerator.is_of_openvino() => openvino::on_device(accelerator, model)?,
-                Some(engine) => cpu::on_device(board.provider(engine)?, &accelerator.label, model)?,
-                None => graphics(board, accelerator, &mut gpus)?,
-            });
+            let open = || match accelerator.engine {
+                Some(_) if accelerator.is_of_openvino() => openvino::on_device(accelerator, model),
+                Some(engine) => cpu::on_device(board.provider(engine)?, &accelerator.label, model),
+                None => graphics(board, accelerator, &mut gpus),
+            };
+            let Some(backend) = needed.device(&accelerator.label, open)? else { continue };
+            all.push(backend);
+            devices.push(accelerator.label.clone());
         }
         gpus.choose_work(profile);
-        Ok(Self { all: Arc::new(Several::new(all)), cores, gpus })
+        Ok(Self { all: Arc::new(Several::new(all)), cores, devices, gpus })
     }
 
     /// All backends as one, without tracing.
@@ -96,6 +104,22 @@ impl Backends {
                 let threads = threads_by_family(costs, graph, &cluster.label, *name);
                 tracing::info!(cluster = cluster.label, engine = %name, ?threads, "threads by operator family");
                 engine.choose_threads(&cluster.label, threads);
+            }
+        }
+    }
+
+    /// Takes the costs of what is not there out of a table, so that nobody plans with it.
+    pub(crate) fn clear_missing(&self, board: &Board, costs: &mut CostTable) {
+        let is_device = |label: &str| board.accelerators().iter().any(|accelerator| accelerator.label == label);
+        for class in costs.class_ids() {
+            let ProcessorClass { cluster, engine, .. } = &costs.classes()[class.index()];
+            let is_there = if is_device(cluster) {
+                self.devices.contains(cluster)
+            } else {
+                self.cores.iter().any(|on_cores| on_cores.name == *engine)
+            };
+            if !is_there {
+                costs.clear(class);
             }
         }
     }
@@ -181,9 +205,17 @@ impl OnCores {
 }
 
 /// The engines on the cores of each cluster. `sessions`: a folder for what they make, to be found by the next start.
-fn on_cores_of(board: &Board, model: &Arc<Model>, sessions: Option<&Path>) -> Result<Vec<OnCores>, Error> {
-    let on_cores = |name| Ok(OnCores { name, engine: opened(board, name, model, sessions)? });
-    board.engines_in_use().map(on_cores).collect()
+fn on_cores_of(
+    board: &Board,
+    model: &Arc<Model>,
+    sessions: Option<&Path>,
+    needed: &Needed<'_>,
+) -> Result<Vec<OnCores>, Error> {
+    let on_cores = |name| {
+        let engine = needed.engine(name, board, || opened(board, name, model, sessions));
+        engine.map(|engine| engine.map(|engine| OnCores { name, engine }))
+    };
+    board.engines_in_use().filter_map(|name| on_cores(name).transpose()).collect()
 }
 
 /// The engine of a graphics device.

@@ -91,7 +91,7 @@ impl Machine {
     ///
     /// # Errors
     /// [`Error::Backend`] if `openvino` is asked for and not there, [`Error::Board`] if another engine isn't.
-    /// OpenVINO with less precision takes in no devices, and is found missing when it is opened.
+    /// OpenVINO with less precision takes in no devices, and is found missing when something has to compute with it.
     pub fn asked_to_use(self, engines: &EngineSet) -> Result<Self, Error> {
         let takes_devices = self.is_here && engines.contains(EngineName::OpenVino);
         let machine =

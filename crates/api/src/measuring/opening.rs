@@ -7,24 +7,31 @@ use millstream_cost::CostTable;
 use millstream_predict::{Profile, fit};
 
 use crate::backends::Backends;
+use crate::backends::needed::Needed;
 use crate::control::Control;
 use crate::error::Error;
 use crate::machine::Machine;
 use crate::measuring::profiling::{PROFILE_BUDGET, cached, known_or_measured};
 use crate::network::Network;
 
-/// What runs a network in one way, which is prepared faster the next time; and its costs, if it was measured on the
-/// machine. Of several drivers of a device, the costs are of one of `used`, those of accelerators that a schedule has.
+/// What runs a network in one way, which is prepared faster the next time; and its costs on what is there, if it was
+/// measured on the machine. Of several drivers of a device, the costs are of one of `used`, those of accelerators that a
+/// schedule has.
 pub(crate) fn open_to_run(
     machine: &Machine,
     network: &Network,
+    needed: &Needed<'_>,
     used: &[&str],
 ) -> Result<(Backends, Option<CostTable>), Error> {
     let (board, model) = (machine.board(), network.model());
     let profile = machine.cache.load(network, board);
-    let backends = Backends::with_sessions(machine.cache.sessions().as_deref(), board, model, profile.as_ref())?;
+    let sessions = machine.cache.sessions();
+    let backends = Backends::open_for(sessions.as_deref(), board, model, profile.as_ref(), needed)?;
     let costs = profile.map(|profile| fit_and_choose_threads(&backends, network, board, &profile)).transpose()?;
-    let costs = costs.map(|table| table.with_one_driver_of_each_device(board, used));
+    let costs = costs.map(|mut table| {
+        backends.clear_missing(board, &mut table);
+        table.with_one_driver_of_each_device(board, used)
+    });
     Ok((backends, costs))
 }
 

@@ -229,7 +229,7 @@ impl Network {
 impl Error {
     /// The network was not measured on the board.
     pub(crate) fn no_profile(network: &Network, board: &Board) -> Self {
-        let (network, model) = (network.name().to_owned(), network.source().to_owned());
-        Self::NoProfile { network, model, board: board.name().to_owned() }
+        let network = Box::new(network.reference());
+        Self::NoProfile { network, board: board.name().to_owned(), engines: board.engines() }
     }
 }

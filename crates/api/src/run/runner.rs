@@ -13,6 +13,7 @@ use millstream_pipeline::ThroughputBound;
 use millstream_runtime::{Engine, EngineOptions, TuningEvent};
 use millstream_schedule::{Prediction, Schedule, ScheduleDocument};
 
+use crate::backends::needed::Needed;
 use crate::control::Control;
 use crate::error::Error;
 use crate::machine::Machine;
@@ -71,7 +72,7 @@ impl<'a> Runner<'a> {
         let begin = Instant::now();
         let board = machine.board();
         let Scheduled { network, schedule, document, .. } = scheduled;
-        let (backends, costs) = open_to_run(machine, network, &schedule.accelerators())?;
+        let (backends, costs) = open_to_run(machine, network, &Needed::By(schedule), &schedule.accelerators())?;
         if options.is_adaptive && costs.is_none() {
             return Err(Error::no_profile(network, board));
         }

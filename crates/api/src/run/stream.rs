@@ -9,6 +9,7 @@ use millstream_backend::Tensor;
 use millstream_cost::CostTable;
 use millstream_runtime::{Engine, EngineOptions, FrameResult, Received, StageMetrics, TuningEvent};
 
+use crate::backends::needed::Needed;
 use crate::control::Control;
 use crate::error::Error;
 use crate::machine::Machine;
@@ -82,7 +83,7 @@ impl<'a> Stream<'a> {
         machine.check_usable()?;
         let machine = machine.as_planned(&scheduled.document);
         let Scheduled { network, schedule, document, .. } = &*scheduled;
-        let (backends, costs) = open_to_run(&machine, network, &schedule.accelerators())?;
+        let (backends, costs) = open_to_run(&machine, network, &Needed::By(schedule), &schedule.accelerators())?;
         let engine = engine::with_fallback(network, machine.board(), schedule, &backends.backend(), *options)?;
         backends.stop_keeping();
         for advice in clocks::unset_clocks(&document.clocks, machine.board()) {

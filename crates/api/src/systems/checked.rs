@@ -3,6 +3,7 @@
 use millstream_backend::Tensor;
 use millstream_graph::ValueId;
 
+use crate::backends::needed::Needed;
 use crate::error::Error;
 use crate::machine::Machine;
 use crate::measuring::opening::open_to_run;
@@ -24,7 +25,7 @@ impl CheckedFrames {
     /// Whatever keeps the network from running there.
     pub fn new(network: &Network, machine: &Machine) -> Result<Self, Error> {
         machine.check_usable()?;
-        let (backends, _) = open_to_run(machine, network, &[])?;
+        let (backends, _) = open_to_run(machine, network, &Needed::All, &[])?;
         let board = machine.board();
         let reference = Reference::new(network, backends.backend(), board, &ResultMakers::all_of(board), None)?;
         let graph = network.graph();

@@ -44,7 +44,7 @@ pub(crate) use profile::ProfileCommand;
 #[cfg(feature = "highs")]
 pub(crate) use reproduce::ReproduceCommand;
 pub(crate) use run::RunCommand;
-pub(crate) use schedule::ScheduleCommand;
+pub(crate) use schedule::{ScheduleCommand, quoted};
 pub(crate) use scheduled::ScheduledArguments;
 pub(crate) use session_options::SessionOptionsCommand;
 pub(crate) use simulate::SimulateCommand;

@@ -108,7 +108,7 @@ impl ScheduleCommand {
         let verb = if is_elsewhere { "simulate" } else { "run" };
         format!(
             "{verb} it with: cargo xtask {verb} --schedule {}{}",
-            quoted(&self.output),
+            quoted_path(&self.output),
             self.ground(verb == "simulate")
         )
     }
@@ -118,9 +118,9 @@ impl ScheduleCommand {
         let schedule = if self.output == Path::new("schedule.json") {
             String::new()
         } else {
-            format!(" --schedule {}", quoted(&self.output))
+            format!(" --schedule {}", quoted_path(&self.output))
         };
-        let certificate = quoted(certificate);
+        let certificate = quoted_path(certificate);
         format!("check it with: cargo xtask certify --certificate {certificate}{schedule}{}", self.ground(true))
     }
 
@@ -155,12 +155,16 @@ impl ScheduleCommand {
 
 /// Those flags that have a file, each behind a space.
 pub(super) fn flags<'a>(named: impl IntoIterator<Item = (&'a str, &'a Option<PathBuf>)>) -> String {
-    named.into_iter().filter_map(|(flag, file)| Some(format!(" {flag} {}", quoted(file.as_deref()?)))).collect()
+    named.into_iter().filter_map(|(flag, file)| Some(format!(" {flag} {}", quoted_path(file.as_deref()?)))).collect()
+}
+
+/// A word as a shell takes it.
+pub(crate) fn quoted(text: &str) -> String {
+    let is_plain = text.chars().all(|character| character.is_alphanumeric() || "/._-+=:,@%".contains(character));
+    if is_plain { text.to_owned() } else { format!("'{}'", text.replace('\'', r"'\''")) }
 }
 
 /// A path as a shell takes it.
-pub(super) fn quoted(path: &Path) -> String {
-    let text = path.display().to_string();
-    let is_plain = text.chars().all(|character| character.is_alphanumeric() || "/._-+=:,@%".contains(character));
-    if is_plain { text } else { format!("'{}'", text.replace('\'', r"'\''")) }
+pub(super) fn quoted_path(path: &Path) -> String {
+    quoted(&path.display().to_string())
 }

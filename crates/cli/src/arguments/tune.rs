@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 use millstream::{CostSource, SlowCore, TuneAlgorithm, TuneOn, TuneOptions};
 use millstream_tune::{Heuristic, Start};
 
-use super::schedule::{flags, quoted};
+use super::schedule::{flags, quoted_path};
 use super::slow_core::parse_slow_core;
 use super::values::{parse_count, parse_noise};
 use super::{BoardArguments, DimensionArguments};
@@ -111,7 +111,7 @@ impl TuneCommand {
         let verb = if self.simulate { "simulate" } else { "run" };
         let costs = [("--cost", &self.cost), ("--profile", &self.profile)].into_iter().filter(|_| self.simulate);
         let ground = flags([("--board", &self.board.board)].into_iter().chain(costs));
-        format!("{verb} it with: cargo xtask {verb} --schedule {}{ground}", quoted(&self.output))
+        format!("{verb} it with: cargo xtask {verb} --schedule {}{ground}", quoted_path(&self.output))
     }
 
     /// Where schedules are tried.

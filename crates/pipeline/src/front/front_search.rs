@@ -7,7 +7,7 @@ use crate::board::core_sets::CoreSet;
 use crate::board::cores::Cores;
 use crate::board::senders::Senders;
 use crate::front::latency_period::LatencyPeriod;
-use crate::front::latency_remainders::LatencyRemainders;
+use crate::front::raised_remainders::RaisedRemainders;
 use crate::front::stages_within::{StageWithin, StagesWithin};
 use crate::options::stage_options::StageOptions;
 use crate::options::useful_ways::UsefulWays;
@@ -16,10 +16,6 @@ use crate::problem::Problem;
 use crate::ways::prefixes::{PrefixId, PrefixTable, Prefixes};
 use crate::ways::way::StageWays;
 
-/// A search first goes through pipelines whose latency is above the least that there may be by at most this part of it.
-const FIRST_SLACK: f64 = 0.001;
-/// Where none of them keeps to the bound, the part is multiplied by this.
-const MORE_SLACK: f64 = 2.0;
 /// Sums of latencies are rounded by at most this part of them.
 const ROUNDING: f64 = 1e-9;
 
@@ -28,10 +24,7 @@ pub(crate) struct FrontSearch<'a> {
     problem: &'a Problem,
     options: &'a StageOptions,
     stages: StagesWithin<'a>,
-    /// Found under the present bound on the period, or under a higher one.
-    remainders: LatencyRemainders,
-    /// Sums that searches have taken since the remainders were found.
-    steps: u64,
+    remainders: RaisedRemainders,
     /// By numbers of cores: those that leave room beside them.
     compatible: Vec<CoreSet>,
     prefixes: Prefixes,
@@ -41,8 +34,6 @@ pub(crate) struct FrontSearch<'a> {
     choice: PrefixTable<LastStage>,
     /// By prefixes: the numbers of cores that are reached.
     reached: Vec<Vec<Cores>>,
-    /// The latency of the last point, in nanoseconds; a float as those of [`LatencyRemainders`] are.
-    latency: f64,
 }
 
 /// A prefix with exactly so many cores.
@@ -65,47 +56,32 @@ impl LastStage {
 impl<'a> FrontSearch<'a> {
     pub(crate) fn new(problem: &'a Problem, options: &'a StageOptions, ways: &'a UsefulWays) -> Self {
         let (prefixes, sizes) = (problem.prefixes(), problem.counts().len());
-        let mut search = Self {
+        let compatible = CoreSet::with_room_for_each(problem.counts());
+        let mut stages = StagesWithin::new(problem, options, &ways.by_cores.fewer);
+        Self {
             problem,
             options,
-            stages: StagesWithin::new(problem, options, &ways.by_cores.fewer),
-            remainders: LatencyRemainders::new(problem),
-            steps: 0,
-            compatible: CoreSet::with_room_for_each(problem.counts()),
+            remainders: RaisedRemainders::new(problem, &mut stages, &compatible),
+            stages,
+            compatible,
             best: PrefixTable::filled(prefixes, sizes, LatencyPeriod::UNREACHED),
             choice: PrefixTable::filled(prefixes, sizes, LastStage::NONE),
             reached: vec![Vec::new(); prefixes.len()],
             prefixes,
-            latency: 0.0,
-        };
-        search.find_remainders();
-        search
+        }
     }
 
     /// The plan with the lowest latency among those whose stages' periods are within the bound, and among equals the
     /// one with the shortest period. The bound must not be higher than the last time.
     ///
-    /// Only pipelines are gone through that may have no more than some latency. If there is none, some more is allowed.
-    /// What is left of a pipeline takes no less than under an earlier bound; once searches with these remainders have
-    /// taken as long as finding them did, they are found anew.
+    /// Only pipelines are gone through that may have no more than the least latency.
     pub(crate) fn lowest_latency(&mut self) -> Option<Plan> {
-        let mut slack = FIRST_SLACK;
-        loop {
-            let least = self.remainders.at(PrefixId::NONE, self.problem.counts().most());
-            if least.is_infinite() {
-                return None;
-            }
-            let most = least.max(self.latency) * (1.0 + slack) + 1.0;
-            if let Some(state) = self.search(most) {
-                self.latency = self.best[state].latency.0 as f64;
-                return self.plan(state);
-            }
-            slack *= MORE_SLACK;
-            if self.steps > self.remainders.steps() {
-                self.find_remainders();
-                slack = FIRST_SLACK;
-            }
+        let least = self.remainders.least(&mut self.stages, &self.compatible);
+        if least.is_infinite() {
+            return None;
         }
+        let state = self.search(least)?;
+        self.plan(state)
     }
 
     /// The bound on the period.
@@ -116,12 +92,7 @@ impl<'a> FrontSearch<'a> {
     /// Lowers the bound on the period.
     pub(crate) fn tighten(&mut self, bound: Nanoseconds) {
         self.stages.tighten(bound);
-    }
-
-    fn find_remainders(&mut self) {
-        self.stages.replace_all_broken();
-        self.remainders.find(&self.stages, self.problem.blocks(), &self.compatible);
-        self.steps = 0;
+        self.remainders.tightened();
     }
 
     /// Goes through all pipelines that may have no more than some latency; returns the best state after all blocks.
@@ -187,7 +158,6 @@ impl<'a> FrontSearch<'a> {
             }
             let longer = prefixes.id(done, stage.next);
             let has_room = &compatible[stage.cores.index()];
-            self.steps += before.len() as u64;
             for &used in before.iter().filter(|&&used| has_room.contains(used)) {
                 let candidate = best[(prefix, used)].followed_by(stage.value);
                 let state = (longer, used + stage.cores);

@@ -67,6 +67,12 @@ impl LatencyRemainders {
         self.least[(prefix, cores)]
     }
 
+    /// Makes one as large as it is known to be at least.
+    pub(crate) fn raise(&mut self, prefix: PrefixId, cores: Cores, at_least: f64) {
+        let least = &mut self.least[(prefix, cores)];
+        *least = least.max(at_least);
+    }
+
     /// Sums that finding them took.
     pub(crate) fn steps(&self) -> u64 {
         self.steps
@@ -129,7 +135,7 @@ impl LatencyRemainders {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
     use millstream_cost::Nanoseconds;
 
@@ -140,7 +146,7 @@ mod tests {
     use crate::period::period_search::ShortestStages;
 
     /// The least latency from each block on, on each number of cores, with nothing left out.
-    fn all_remainders(problem: &Problem, stages: &StagesWithin<'_>) -> Vec<Vec<f64>> {
+    pub(crate) fn all_remainders(problem: &Problem, stages: &StagesWithin<'_>) -> Vec<Vec<f64>> {
         let counts = problem.counts();
         let mut least = vec![vec![0.0; counts.len()]; problem.blocks() + 1];
         for start in (0..problem.blocks()).rev() {

@@ -5,4 +5,5 @@ pub(crate) mod latency_period;
 mod latency_remainders;
 mod needed_cores;
 pub(crate) mod pareto_front;
+mod raised_remainders;
 mod stages_within;

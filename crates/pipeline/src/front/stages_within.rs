@@ -37,12 +37,23 @@ pub(crate) struct StagesWithin<'a> {
     next: Vec<Senders>,
     /// On the period.
     bound: Nanoseconds,
+    /// By rows, then by numbers of cores: the option with the lowest latency that kept to the bound when somebody last
+    /// asked.
+    first_within: Vec<FirstWithin>,
     /// By the prefixes that the stages continue, then by ends.
     rows: Vec<Row>,
     /// By prefixes: where their rows begin.
     begins: Vec<usize>,
     /// Of the row at hand, by numbers of cores: the least on so many or fewer.
     reached: Vec<LatencyPeriod>,
+}
+
+/// The first option of a stage on so many cores that keeps to a bound, and what it gives; [`LatencyPeriod::UNREACHED`]
+/// if none does.
+#[derive(Debug, Clone, Copy)]
+struct FirstWithin {
+    value: LatencyPeriod,
+    option: usize,
 }
 
 /// The stages of one range of blocks.
@@ -55,6 +66,16 @@ pub(crate) struct Row {
     pub(crate) least_latency: Nanoseconds,
     /// The longest period of them.
     longest_period: Nanoseconds,
+}
+
+impl FirstWithin {
+    fn of(first: Option<(usize, &StageOption)>) -> Self {
+        let found = |(option, &StageOption { latency, period, .. })| {
+            let value = LatencyPeriod { latency, period };
+            Self { value, option }
+        };
+        first.map_or(Self { value: LatencyPeriod::UNREACHED, option: 0 }, found)
+    }
 }
 
 impl<'a> StagesWithin<'a> {
@@ -80,7 +101,12 @@ impl<'a> StagesWithin<'a> {
         begins.push(rows.len());
         let next = problem.counts().all().map(|cores| problem.senders_on(cores)).collect();
         let bound = Nanoseconds(u64::MAX - 1);
-        let mut stages = Self { problem, options, fewer, next, bound, rows, begins, reached: Vec::new() };
+        let first_of_all = |row: &Row| {
+            let options = options.of_stage(row.senders, row.blocks);
+            problem.counts().all().map(move |cores| FirstWithin::of(options.first_within(cores, None, bound)))
+        };
+        let first_within = rows.iter().flat_map(first_of_all).collect();
+        let mut stages = Self { problem, options, fewer, next, bound, first_within, rows, begins, reached: Vec::new() };
         stages.replace_all_broken();
         stages
     }
@@ -133,16 +159,19 @@ impl<'a> StagesWithin<'a> {
         self.reached.clear();
         self.reached.push(LatencyPeriod::UNREACHED);
         let options = self.options.of_stage(*senders, *blocks);
-        for cores in self.problem.counts().all().skip(1) {
+        let sizes = self.problem.counts().len();
+        let first_within = &mut self.first_within[row_index * sizes..][..sizes];
+        for (cores, first) in self.problem.counts().all().zip(first_within).skip(1) {
             let fewer = self.fewer.than(cores).iter().map(|fewer| self.reached[fewer.index()]).min();
             let fewer = fewer.unwrap_or(LatencyPeriod::UNREACHED);
-            let within_bound = options.first_within(cores, self.bound);
-            let value = |option: &StageOption| LatencyPeriod { latency: option.latency, period: option.period };
-            let better = within_bound.map(|(option, way)| (option, value(way))).filter(|(_, value)| *value < fewer);
-            let Some((option, value)) = better else {
+            if first.value.period > self.bound && first.value != LatencyPeriod::UNREACHED {
+                *first = FirstWithin::of(options.first_within(cores, Some(first.option), self.bound));
+            }
+            let FirstWithin { value, option } = *first;
+            if value >= fewer {
                 self.reached.push(fewer);
                 continue;
-            };
+            }
             self.reached.push(value);
             *least_latency = (*least_latency).min(value.latency);
             *longest_period = (*longest_period).max(value.period);

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use millstream_cost::Nanoseconds;
-use millstream_schedule::{period_of, replicated_period, shared_period};
+use millstream_schedule::{period_of, shared_period};
 
 use crate::board::cores::Cores;
 use crate::board::stage_power::StagePower;
 use crate::options::useful_ways::UsefulWays;
 use crate::problem::Problem;
 use crate::problem::known_options::KnownOptions;
-use crate::ways::multisets::Multisets;
+use crate::ways::multisets::{MultisetId, Multisets};
 use crate::ways::stage_blocks::StageBlocks;
 use crate::ways::stage_option::{SizedOption, StageOption};
 use crate::ways::timed_way::TimedWay;
@@ -33,6 +33,8 @@ pub(crate) struct Allocations<'a> {
     is_settled: Vec<bool>,
     /// How rates were reached.
     steps: Vec<Step>,
+    /// Per step, the ways up to it, where somebody has asked.
+    multisets: Vec<Option<MultisetId>>,
     /// Per number of cores: the sets that are quicker than all on fewer cores, by rising latency.
     candidates: Vec<Vec<Candidate>>,
 }
@@ -77,6 +79,7 @@ impl<'a> Allocations<'a> {
             best: vec![NOTHING; sizes],
             is_settled: vec![false; sizes],
             steps: Vec::new(),
+            multisets: Vec::new(),
             candidates: vec![Vec::new(); sizes],
         }
     }
@@ -87,6 +90,7 @@ impl<'a> Allocations<'a> {
         self.best.fill(NOTHING);
         self.is_settled.fill(false);
         self.steps.clear();
+        self.multisets.clear();
         self.candidates.iter_mut().for_each(Vec::clear);
 
         let mut changed = Vec::new();
@@ -101,10 +105,10 @@ impl<'a> Allocations<'a> {
             }
             for &cores in &changed {
                 let ReachedRate { rate, step: Some(last_step) } = self.best[cores.index()] else { continue };
-                // Links only make it longer. Sums of rates differ by their order, by much less than a nanosecond.
-                let least_period = Nanoseconds((1.0 / rate) as u64);
+                // Links only make it longer.
+                let least_period = period_of(rate);
                 self.candidates[cores.index()].push(Candidate { latency: equals[0].time, least_period, last_step });
-                self.is_settled[cores.index()] |= occupied.is_empty() && period_of(rate) <= floor;
+                self.is_settled[cores.index()] |= occupied.is_empty() && least_period <= floor;
             }
         }
     }
@@ -175,22 +179,25 @@ impl<'a> Allocations<'a> {
         id
     }
 
-    /// The ways that steps up to this one have added, ascending.
-    fn replicas(&self, last_step: StepId) -> Vec<WayId> {
-        let steps = std::iter::successors(Some(last_step), |&StepId(step)| self.steps[step as usize].before);
-        let mut replicas: Vec<WayId> = steps.map(|StepId(step)| self.steps[step as usize].way).collect();
-        replicas.sort_unstable();
-        replicas
+    /// The ways that steps up to this one have added.
+    fn replicas(&mut self, last_step: StepId, multisets: &mut Multisets) -> MultisetId {
+        self.multisets.resize(self.steps.len(), None);
+        let of_steps = &mut self.multisets;
+        let is_new = |step: &StepId| of_steps[step.0 as usize].is_none();
+        let before = |step: &StepId| self.steps[step.0 as usize].before;
+        let new: Vec<StepId> = std::iter::successors(Some(last_step), before).take_while(is_new).collect();
+        for StepId(step) in new.into_iter().rev() {
+            let Step { way, before } = self.steps[step as usize];
+            let fewer = before.and_then(|StepId(before)| of_steps[before as usize]);
+            of_steps[step as usize] = Some(multisets.with_one_more(fewer, way));
+        }
+        of_steps[last_step.0 as usize].unwrap_or(MultisetId::NONE)
     }
 
-    fn period(&self, replicas: &[WayId], StageBlocks { senders, blocks }: StageBlocks) -> Nanoseconds {
+    fn period_with_links(&self, replicas: &[WayId], StageBlocks { senders, blocks }: StageBlocks) -> Nanoseconds {
         let times: Vec<Nanoseconds> =
             replicas.iter().filter_map(|&way| self.problem.time(way, senders, blocks)).collect();
-        if self.problem.has_links() {
-            shared_period(&times, &self.problem.links(replicas, senders, blocks))
-        } else {
-            replicated_period(&times)
-        }
+        shared_period(&times, &self.problem.links(replicas, senders, blocks))
     }
 
     /// Adds the options of so many cores.
@@ -202,18 +209,24 @@ impl<'a> Allocations<'a> {
         options: &mut Vec<SizedOption>,
     ) {
         let mut shortest = Nanoseconds(u64::MAX);
-        for &Candidate { latency, least_period, last_step } in &self.candidates[cores.index()] {
+        let candidates = std::mem::take(&mut self.candidates[cores.index()]);
+        for &Candidate { latency, least_period, last_step } in &candidates {
             if least_period >= shortest {
                 continue;
             }
-            let replicas = self.replicas(last_step);
-            let period = self.period(&replicas, stage);
+            let replicas = self.replicas(last_step, multisets);
+            let period = if self.problem.has_links() {
+                self.period_with_links(multisets.at(replicas), stage)
+            } else {
+                least_period
+            };
             if period < shortest {
                 shortest = period;
-                let replicas = multisets.place(replicas);
                 let option = StageOption { period, latency, power: StagePower::default(), replicas };
                 options.push(SizedOption { cores, option });
             }
         }
+        // Its memory is of use to the next stage.
+        self.candidates[cores.index()] = candidates;
     }
 }

@@ -116,13 +116,19 @@ pub(crate) struct OptionsOfStage<'a> {
 }
 
 impl OptionsOfStage<'_> {
-    /// The option on so many cores with the lowest latency whose period is within a bound, and its place among all
-    /// options.
+    /// Of the options on so many cores, from a place among all options on or from the first of them, the one with the
+    /// lowest latency whose period is within a bound, and its place.
     #[inline]
-    pub(crate) fn first_within(&self, cores: Cores, bound: Nanoseconds) -> Option<(usize, &StageOption)> {
+    pub(crate) fn first_within(
+        &self,
+        cores: Cores,
+        from: Option<usize>,
+        bound: Nanoseconds,
+    ) -> Option<(usize, &StageOption)> {
         let begins = &self.all.begins[self.row + cores.index()..][..2];
-        let options = &self.all.options[begins[0]..begins[1]];
-        let first = options.partition_point(|option| option.period > bound);
-        Some((begins[0] + first, options.get(first)?))
+        let from = from.unwrap_or(begins[0]);
+        // From one bound to the next, few break it: nearly always it is one of the first.
+        let first = self.all.options[from..begins[1]].iter().position(|option| option.period <= bound)?;
+        Some((from + first, &self.all.options[from + first]))
     }
 }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use crate::ways::way::WayId;
 
 /// A multiset of ways, by its place in [`Multisets`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct MultisetId(usize);
 
 impl MultisetId {
@@ -18,6 +18,8 @@ impl MultisetId {
 pub(crate) struct Multisets {
     all: Vec<Vec<WayId>>,
     places: HashMap<Vec<WayId>, MultisetId>,
+    /// Those with one way more than another one.
+    larger: HashMap<(Option<MultisetId>, WayId), MultisetId>,
 }
 
 impl Multisets {
@@ -34,5 +36,35 @@ impl Multisets {
         self.all.push(multiset.clone());
         self.places.insert(multiset, place);
         place
+    }
+
+    /// The place of a multiset with one way more; of the way alone if there is no multiset.
+    pub(crate) fn with_one_more(&mut self, multiset: Option<MultisetId>, way: WayId) -> MultisetId {
+        if let Some(&place) = self.larger.get(&(multiset, way)) {
+            return place;
+        }
+        let mut ways = multiset.map_or_else(Vec::new, |multiset| self.at(multiset).to_vec());
+        ways.insert(ways.partition_point(|other| *other < way), way);
+        let place = self.place(ways);
+        self.larger.insert((multiset, way), place);
+        place
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_order_in_which_ways_come_does_not_matter() {
+        let mut multisets = Multisets::default();
+        let [one, two, three] = [1, 2, 3].map(WayId::new);
+        let places = [[two, one, two, three], [three, two, two, one], [two, three, two, one]].map(|ways| {
+            let more = |before, way| Some(multisets.with_one_more(before, way));
+            ways.into_iter().fold(None, more)
+        });
+        assert!(places.iter().all(|place| place.is_some() && *place == places[0]));
+        assert_eq!(places[0], Some(multisets.place(vec![one, two, two, three])));
+        assert_eq!(places[0].map(|place| multisets.at(place)), Some(&[one, two, two, three][..]));
     }
 }

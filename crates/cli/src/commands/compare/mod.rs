@@ -18,6 +18,8 @@ use crate::{html, interrupt, output};
 #[derive(Serialize)]
 struct Report {
     slow_cores: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    quota_cores: Option<f64>,
     networks: Vec<NetworkContest>,
 }
 
@@ -44,11 +46,8 @@ pub(crate) fn run(command: &CompareCommand) -> Result<()> {
     let control = control();
     let slowed = SlowedCores::start(&command.slow_cores)?;
     let slow_cores = command.slow_cores.iter().zip(slowed.methods()).map(describe).collect();
-    let mut report = Report { slow_cores, networks: Vec::new() };
-    let conditions = match report.slow_cores.as_slice() {
-        [] => "all cores free".to_owned(),
-        slow_cores => slow_cores.join(", "),
-    };
+    let mut report = Report { slow_cores, quota_cores: machine.board().quota_cores(), networks: Vec::new() };
+    let conditions = all_conditions(&report.slow_cores, report.quota_cores);
 
     let turns = TurnOptions::new(command.rounds as usize).with_turn(command.turn.0);
     let mut chapters = Vec::new();
@@ -83,6 +82,13 @@ pub(crate) fn run(command: &CompareCommand) -> Result<()> {
     Ok(())
 }
 
+/// What the cores were like while all took turns.
+fn all_conditions(slow_cores: &[String], quota_cores: Option<f64>) -> String {
+    let quota = quota_cores.map(|cores| format!("a quota of {cores} cores"));
+    let parts: Vec<&str> = slow_cores.iter().chain(&quota).map(String::as_str).collect();
+    if parts.is_empty() { "all cores free".to_owned() } else { parts.join(", ") }
+}
+
 /// How a core was made slower.
 pub(crate) fn describe((slow, method): (&SlowCore, &Slowing)) -> String {
     format!("core {} {} times slower by {method}", slow.core, slow.factor)
@@ -96,4 +102,15 @@ fn print(report: &NetworkContest, conditions: &str) {
     output::line("");
     output::facts(&tables::notes(report));
     output::line("");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::all_conditions;
+
+    #[test]
+    fn cores_are_free_where_nothing_takes_of_their_time() {
+        assert_eq!(all_conditions(&[], None), "all cores free");
+        assert_eq!(all_conditions(&["slow".to_owned()], Some(1.5)), "slow, a quota of 1.5 cores");
+    }
 }
