@@ -5,7 +5,7 @@
 mod support;
 
 use serde_json::Value;
-use support::{Workplace, small_model, text, wait_until};
+use support::{Workplace, has_openvino, small_model, text, wait_until};
 
 fn json(output: &str) -> Value {
     serde_json::from_str(output).unwrap()
@@ -170,11 +170,6 @@ fn compare_shows_every_contender() {
         ["OpenVINO, LATENCY", "OpenVINO, THROUGHPUT", "OpenVINO, fastest cluster", "OpenVINO, an instance per core"];
     let expected = if has_openvino() { &more[..] } else { &[] };
     assert_eq!(names[first + 4..], *expected, "{names:?}");
-}
-
-/// Whether set-up could fetch OpenVINO for this machine.
-fn has_openvino() -> bool {
-    std::env::var_os("OPENVINO_INSTALL_DIR").is_some_and(|folder| std::path::Path::new(&folder).exists())
 }
 
 #[test]

@@ -7,7 +7,7 @@ mod support;
 
 use millstream_test_support::not_tested;
 use serde_json::Value;
-use support::{Workplace, small_model};
+use support::{Workplace, has_openvino, small_model};
 
 /// A board of one core with a provider, used by its cluster or by an accelerator `N`.
 fn board(cluster: &str, provider: &str, accelerators: &str) -> String {
@@ -170,34 +170,38 @@ fn engines_that_nobody_has_are_told() {
     );
 }
 
+/// Has the processors of a schedule compute with ONNX Runtime.
+fn with_the_usual_engine(planned: &mut Value) {
+    for stage in planned["stages"].as_array_mut().unwrap() {
+        for replica in stage["replicas"].as_array_mut().unwrap() {
+            for assignment in replica["assignments"].as_array_mut().unwrap() {
+                assignment["processor"].as_object_mut().unwrap().remove("engine");
+            }
+        }
+    }
+}
+
 /// A schedule that was planned with several engines to choose from needs those that it uses.
 #[test]
 fn engines_that_a_schedule_does_not_use_may_be_missing() {
+    if !has_openvino() {
+        return;
+    }
     let workplace = Workplace::new();
     small_model(&workplace);
-    workplace.succeed(&["schedule", "--model", "small.onnx", "--engine", "onnxruntime"]);
+    workplace.succeed(&["schedule", "--model", "small.onnx", "--engine", "onnxruntime,openvino"]);
     let mut planned: Value = serde_json::from_str(&support::text(&workplace.path("schedule.json"))).unwrap();
-    let run = || {
+    let run = |planned: &Value| {
+        workplace.write("schedule.json", planned.to_string());
         let mut command = workplace.command(&["run", "--frames", "4"]);
         command.env("OPENVINO_INSTALL_DIR", workplace.path("nowhere")).env_remove("LD_LIBRARY_PATH");
         command.assert()
     };
-    let stages: Vec<Value> = planned["stages"].as_array().unwrap().clone();
-    let labels: Vec<String> = {
-        let replicas = stages.iter().flat_map(|stage| stage["replicas"].as_array().unwrap());
-        let assignments = replicas.flat_map(|replica| replica["assignments"].as_array().unwrap());
-        assignments.map(|own| own["processor"]["cluster"].as_str().unwrap().to_owned()).collect()
-    };
-    for label in &labels {
-        planned["board"]["engines"][label] = serde_json::json!(["onnxruntime", "openvino"]);
-    }
-    workplace.write("schedule.json", planned.to_string());
-    run().success();
+    with_the_usual_engine(&mut planned);
+    run(&planned).success();
 
-    // The first processor has the other engine now.
     planned["stages"][0]["replicas"][0]["assignments"][0]["processor"]["engine"] = "openvino".into();
-    workplace.write("schedule.json", planned.to_string());
-    let refused = run().failure();
+    let refused = run(&planned).failure();
     let message = String::from_utf8_lossy(&refused.get_output().stderr).into_owned();
     assert!(message.contains("'openvino' is not available"), "{message}");
 }

@@ -88,6 +88,11 @@ impl Workplace {
     }
 }
 
+/// Whether set-up could fetch OpenVINO for this machine.
+pub(crate) fn has_openvino() -> bool {
+    std::env::var_os("OPENVINO_INSTALL_DIR").is_some_and(|folder| Path::new(&folder).exists())
+}
+
 /// Six convolutions of 3x3 with a branch in the middle.
 pub(crate) fn builder() -> ModelBuilder {
     let mut builder = ModelBuilder::new("small");

@@ -16,9 +16,6 @@ use crate::problem::Problem;
 use crate::ways::prefixes::{PrefixId, PrefixTable, Prefixes};
 use crate::ways::way::StageWays;
 
-/// Sums of latencies are rounded by at most this part of them.
-const ROUNDING: f64 = 1e-9;
-
 /// What the searches for the points of one front share.
 pub(crate) struct FrontSearch<'a> {
     problem: &'a Problem,
@@ -105,7 +102,6 @@ impl<'a> FrontSearch<'a> {
         self.best[(PrefixId::NONE, Cores::NONE)] = LatencyPeriod::ZERO;
         self.reached[PrefixId::NONE.index()].push(Cores::NONE);
 
-        let most = most * (1.0 + ROUNDING);
         for start in (0..blocks).map(BlockId::new) {
             for (_, prefix) in self.prefixes.after(start) {
                 let latencies = self.reached[prefix.index()].iter().map(|&used| self.best[(prefix, used)].latency);

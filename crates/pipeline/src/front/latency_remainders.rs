@@ -17,9 +17,7 @@ use crate::ways::prefixes::{PrefixId, PrefixTable, Prefixes};
 /// of those that are not more: a lower bound for whatever a pipeline leaves there.
 pub(crate) struct LatencyRemainders {
     /// In nanoseconds; infinite where no stages fit. Floats, as processors have a packed minimum of them, and of 64-bit
-    /// whole numbers only from AVX-512 on. They decide what is looked at, and no result ([`FrontSearch`]).
-    ///
-    /// [`FrontSearch`]: crate::front::front_search::FrontSearch
+    /// whole numbers only from AVX-512 on. Whole numbers below 2^53 add up exactly.
     least: PrefixTable<f64>,
     prefixes: Prefixes,
     /// Sums that finding them takes.

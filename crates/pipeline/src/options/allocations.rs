@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use millstream_cost::Nanoseconds;
-use millstream_schedule::{period_of, shared_period};
+use millstream_schedule::{period_of, replicated_period, shared_period};
 
 use crate::board::cores::Cores;
 use crate::board::stage_power::StagePower;
@@ -35,6 +35,8 @@ pub(crate) struct Allocations<'a> {
     steps: Vec<Step>,
     /// Per step, the ways up to it, where somebody has asked.
     multisets: Vec<Option<MultisetId>>,
+    /// Of some replicas, while their period is found.
+    times: Vec<Nanoseconds>,
     /// Per number of cores: the sets that are quicker than all on fewer cores, by rising latency.
     candidates: Vec<Vec<Candidate>>,
 }
@@ -80,6 +82,7 @@ impl<'a> Allocations<'a> {
             is_settled: vec![false; sizes],
             steps: Vec::new(),
             multisets: Vec::new(),
+            times: Vec::new(),
             candidates: vec![Vec::new(); sizes],
         }
     }
@@ -105,10 +108,10 @@ impl<'a> Allocations<'a> {
             }
             for &cores in &changed {
                 let ReachedRate { rate, step: Some(last_step) } = self.best[cores.index()] else { continue };
-                // Links only make it longer.
-                let least_period = period_of(rate);
+                // Links only make it longer. Sums of rates differ by their order, by much less than a nanosecond.
+                let least_period = Nanoseconds((1.0 / rate) as u64);
                 self.candidates[cores.index()].push(Candidate { latency: equals[0].time, least_period, last_step });
-                self.is_settled[cores.index()] |= occupied.is_empty() && least_period <= floor;
+                self.is_settled[cores.index()] |= occupied.is_empty() && period_of(rate) <= floor;
             }
         }
     }
@@ -194,10 +197,15 @@ impl<'a> Allocations<'a> {
         of_steps[last_step.0 as usize].unwrap_or(MultisetId::NONE)
     }
 
-    fn period_with_links(&self, replicas: &[WayId], StageBlocks { senders, blocks }: StageBlocks) -> Nanoseconds {
-        let times: Vec<Nanoseconds> =
-            replicas.iter().filter_map(|&way| self.problem.time(way, senders, blocks)).collect();
-        shared_period(&times, &self.problem.links(replicas, senders, blocks))
+    /// Rates are added up in the order in which plans do it, for the same last digits.
+    fn period(&mut self, replicas: &[WayId], StageBlocks { senders, blocks }: StageBlocks) -> Nanoseconds {
+        self.times.clear();
+        self.times.extend(replicas.iter().filter_map(|&way| self.problem.time(way, senders, blocks)));
+        if self.problem.has_links() {
+            shared_period(&self.times, &self.problem.links(replicas, senders, blocks))
+        } else {
+            replicated_period(&self.times)
+        }
     }
 
     /// Adds the options of so many cores.
@@ -215,11 +223,7 @@ impl<'a> Allocations<'a> {
                 continue;
             }
             let replicas = self.replicas(last_step, multisets);
-            let period = if self.problem.has_links() {
-                self.period_with_links(multisets.at(replicas), stage)
-            } else {
-                least_period
-            };
+            let period = self.period(multisets.at(replicas), stage);
             if period < shortest {
                 shortest = period;
                 let option = StageOption { period, latency, power: StagePower::default(), replicas };
