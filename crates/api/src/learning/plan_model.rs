@@ -18,6 +18,9 @@ use crate::plans::search::SearchInputs;
 
 /// A plan may have been this much slower in one trial than it is in the next.
 const TRIAL_NOISE: f64 = 1.03;
+/// Where several plans are as good but for noise, each is tried again so often at the most: their means differ by half as
+/// much by noise as single trials do.
+const MOST_REPEATS: usize = 3;
 
 /// A plan as something to try: the same as another if its stages and processors are, whatever their times.
 #[derive(Debug, Clone)]
@@ -43,7 +46,7 @@ pub(super) struct PlanModel<'a> {
     pub(super) objective: Objective,
     /// Of the trial that was disturbed most.
     pub(super) disturbance: Interference,
-    /// Plans that were tried twice.
+    /// Plans that were tried again, as often as they were.
     pub(super) confirmed: Vec<Candidate>,
     /// What a trial says against an old profile.
     pub(super) contradiction: Option<String>,
@@ -70,13 +73,16 @@ impl PlanModel<'_> {
         self.plans.best_of(&self.plans.lessons.tried, self.objective)
     }
 
-    /// A plan that was tried only once, of those that would be chosen of what was tried, or may be by noise of the trials
-    /// alone.
+    /// The plan that was tried least often, of that which would be chosen of what was tried and those that may be by noise
+    /// of the trials alone; if none of these should be tried again, `None`.
     pub(super) fn unconfirmed(&self) -> Option<Candidate> {
         let best = self.best_tried()?;
-        let others = self.plans.lessons.tried.iter().filter(|plan| self.is_within_noise(plan, best));
-        let candidates = std::iter::once(best).chain(others).map(|plan| self.candidate(plan));
-        candidates.into_iter().find(|candidate| !self.confirmed.contains(candidate))
+        let others = self.plans.lessons.tried.iter().filter(|plan| !plan.is_same_pipeline(best));
+        let others = others.filter(|plan| self.is_within_noise(plan, best));
+        let candidates: Vec<Candidate> = std::iter::once(best).chain(others).map(|plan| self.candidate(plan)).collect();
+        let most = if candidates.len() == 1 { 1 } else { MOST_REPEATS };
+        let repeats = |candidate: &Candidate| self.confirmed.iter().filter(|own| *own == candidate).count();
+        candidates.into_iter().filter(|candidate| repeats(candidate) < most).min_by_key(repeats)
     }
 
     /// Whether a plan would be chosen over the best one if it took a little less.
@@ -85,7 +91,7 @@ impl PlanModel<'_> {
         allowed && choose(&[best, &plan.clone().divided_by(TRIAL_NOISE)], self.objective) == Some(1)
     }
 
-    /// Takes in what a second trial showed.
+    /// Takes in what another trial showed.
     pub(super) fn confirm(&mut self, candidate: &Candidate, seen: &PlanTrial) -> Result<(), Error> {
         self.note_trial(candidate, seen);
         self.confirmed.push(candidate.clone());

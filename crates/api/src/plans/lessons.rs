@@ -25,6 +25,8 @@ const MORE_THAN_NOISE: f64 = 0.98;
 pub(crate) struct Lessons {
     /// Plans that were tried, with the numbers that they were seen to have.
     pub(crate) tried: Vec<Plan>,
+    /// In how many trials each was seen; one where it is not said.
+    trials: Vec<u64>,
     teams: Vec<TeamTrial>,
 }
 
@@ -64,8 +66,13 @@ impl Lessons {
                 self.teams.push(TeamTrial { team, schedule, stage, replica, measured: replica_times.time });
             }
         }
-        match self.tried.iter_mut().find(|tried| tried.is_same_pipeline(&measured)) {
-            Some(tried) => *tried = mean(tried, measured),
+        self.trials.resize(self.tried.len(), 1);
+        let known = self.tried.iter_mut().zip(&mut self.trials);
+        match known.into_iter().find(|(tried, _)| tried.is_same_pipeline(&measured)) {
+            Some((tried, trials)) => {
+                *tried = mean(tried, *trials, measured);
+                *trials += 1;
+            }
             None => self.tried.push(measured),
         }
     }
@@ -140,13 +147,15 @@ impl Lessons {
     }
 }
 
-/// The plan with the mean of the times that two trials of it showed.
-fn mean(first: &Plan, second: Plan) -> Plan {
-    let mean = |one: Nanoseconds, other: Nanoseconds| Nanoseconds(one.0.midpoint(other.0));
-    let times = first.stages.iter().zip(&second.stages);
+/// The plan with the mean of the times that so many trials of it showed together, and one more.
+fn mean(known: &Plan, trials: u64, seen: Plan) -> Plan {
+    let mean = |known: Nanoseconds, seen: Nanoseconds| {
+        Nanoseconds((known.0.saturating_mul(trials).saturating_add(seen.0)) / (trials + 1))
+    };
+    let times = known.stages.iter().zip(&seen.stages);
     let times = times.map(|(one, other)| one.times().into_iter().zip(other.times()).map(|(a, b)| mean(a, b)).collect());
-    let (times, period) = (times.collect(), mean(first.period, second.period));
-    second.with_measured(times, period)
+    let (times, period) = (times.collect(), mean(known.period, seen.period));
+    seen.with_measured(times, period)
 }
 
 #[cfg(test)]
