@@ -251,7 +251,7 @@ fn what_is_asked_for_here_is_done_there() {
     }
 }
 
-/// How a command ends that should.
+/// Waits for the end of a command that should end.
 fn end(child: &mut Child) -> ExitStatus {
     let begin = Instant::now();
     loop {

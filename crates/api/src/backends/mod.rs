@@ -231,3 +231,32 @@ fn graphics(board: &Board, accelerator: &Accelerator, gpus: &mut Gpus) -> Result
         (false, _) => Err(no_engine(None)),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+    use millstream_board::Processor;
+    use millstream_test_support::{board, uniform_table};
+
+    use super::*;
+
+    #[test]
+    fn nobody_plans_with_what_is_missing() {
+        let model = Arc::new(millstream_zoo::build("tiny-darknet").unwrap());
+        let board = board("B1+G");
+        for there in ["B", "G"] {
+            let engine = || opened(&board, EngineName::OnnxRuntime, &model, None).unwrap();
+            let cores = (there == "B").then(|| OnCores { name: EngineName::OnnxRuntime, engine: engine() });
+            let devices = (there == "G").then(|| "G".to_owned());
+            let (cores, devices) = (cores.into_iter().collect(), devices.into_iter().collect());
+            let all: Arc<dyn Observed> = Arc::new(Several::new(Vec::<Arc<dyn Observed>>::new()));
+            let backends = Backends { all, cores, devices, gpus: Gpus::new(&model) };
+
+            let mut costs = uniform_table(model.graph(), &board, [100, 100]);
+            backends.clear_missing(&board, &mut costs);
+            for class in [board.core_classes().next().unwrap(), Processor::accelerator("G").class()] {
+                assert_eq!(costs.runs_something(&class), class.cluster == there, "{class:?} where there is {there}");
+            }
+        }
+    }
+}

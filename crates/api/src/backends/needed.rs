@@ -44,7 +44,7 @@ impl Needed<'_> {
 fn or_without<T>(is_needed: bool, name: &str, opened: Result<T, Error>) -> Result<Option<T>, Error> {
     match opened {
         Err(error) if !is_needed => {
-            tracing::warn!("the schedule does not use {name}, and it can't be used: {error}");
+            tracing::warn!("goes on without {name}, which the schedule does not use: {error}");
             Ok(None)
         }
         opened => opened.map(Some),

@@ -75,7 +75,6 @@ pub(crate) fn refine(
         plans,
         objective: aim.objective,
         disturbance: Interference::default(),
-        confirmed: Vec::new(),
         failure: None,
         contradiction: None,
     };

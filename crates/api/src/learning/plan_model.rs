@@ -18,9 +18,9 @@ use crate::plans::search::SearchInputs;
 
 /// A plan may have been this much slower in one trial than it is in the next.
 const TRIAL_NOISE: f64 = 1.03;
-/// Where several plans are as good but for noise, each is tried again so often at the most: their means differ by half as
-/// much by noise as single trials do.
-const MOST_REPEATS: usize = 3;
+/// Where several plans are as good but for noise, each is tried so often at the most: means of four trials have half the
+/// noise of one.
+const MOST_TRIALS: u64 = 4;
 
 /// A plan as something to try: the same as another if its stages and processors are, whatever their times.
 #[derive(Debug, Clone)]
@@ -46,8 +46,6 @@ pub(super) struct PlanModel<'a> {
     pub(super) objective: Objective,
     /// Of the trial that was disturbed most.
     pub(super) disturbance: Interference,
-    /// Plans that were tried again, as often as they were.
-    pub(super) confirmed: Vec<Candidate>,
     /// What a trial says against an old profile.
     pub(super) contradiction: Option<String>,
     /// Why the search after the last trial failed.
@@ -80,9 +78,9 @@ impl PlanModel<'_> {
         let others = self.plans.lessons.tried.iter().filter(|plan| !plan.is_same_pipeline(best));
         let others = others.filter(|plan| self.is_within_noise(plan, best));
         let candidates: Vec<Candidate> = std::iter::once(best).chain(others).map(|plan| self.candidate(plan)).collect();
-        let most = if candidates.len() == 1 { 1 } else { MOST_REPEATS };
-        let repeats = |candidate: &Candidate| self.confirmed.iter().filter(|own| *own == candidate).count();
-        candidates.into_iter().filter(|candidate| repeats(candidate) < most).min_by_key(repeats)
+        let most = if candidates.len() == 1 { 2 } else { MOST_TRIALS };
+        let trials = |candidate: &Candidate| self.plans.lessons.trials_of(&candidate.plan);
+        candidates.into_iter().filter(|candidate| trials(candidate) < most).min_by_key(trials)
     }
 
     /// Whether a plan would be chosen over the best one if it took a little less.
@@ -94,7 +92,6 @@ impl PlanModel<'_> {
     /// Takes in what another trial showed.
     pub(super) fn confirm(&mut self, candidate: &Candidate, seen: &PlanTrial) -> Result<(), Error> {
         self.note_trial(candidate, seen);
-        self.confirmed.push(candidate.clone());
         self.search_again(&candidate.schedule, seen)
     }
 
@@ -252,7 +249,6 @@ pub(crate) mod tests {
             plans,
             objective,
             disturbance: Interference::default(),
-            confirmed: Vec::new(),
             contradiction: None,
             failure: None,
         }

@@ -25,7 +25,7 @@ const MORE_THAN_NOISE: f64 = 0.98;
 pub(crate) struct Lessons {
     /// Plans that were tried, with the numbers that they were seen to have.
     pub(crate) tried: Vec<Plan>,
-    /// In how many trials each was seen; one where it is not said.
+    /// In how many trials each was seen; once, those for which it is not said.
     trials: Vec<u64>,
     teams: Vec<TeamTrial>,
 }
@@ -75,6 +75,12 @@ impl Lessons {
             }
             None => self.tried.push(measured),
         }
+    }
+
+    /// In how many trials a plan that was tried was seen.
+    pub(crate) fn trials_of(&self, plan: &Plan) -> u64 {
+        let place = self.tried.iter().position(|tried| tried.is_same_pipeline(plan));
+        place.and_then(|place| self.trials.get(place)).copied().unwrap_or(1)
     }
 
     /// Whether there is something to see in trying a plan out: it was not tried, and if its stages were, with a team's

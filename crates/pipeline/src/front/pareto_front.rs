@@ -80,10 +80,9 @@ pub(crate) mod tests {
     use std::collections::BTreeSet;
 
     use millstream_cost::{CostTable, HandOver, Nanoseconds};
-    use millstream_graph::{DataType, GraphBuilder, NewOperator, OperatorKind, Shape};
     use millstream_partition::Chain;
     use millstream_schedule::replicated_period;
-    use millstream_test_support::board;
+    use millstream_test_support::{board, chain_of};
     use rand::{RngExt, SeedableRng};
     use rand_chacha::ChaCha8Rng;
 
@@ -98,18 +97,7 @@ pub(crate) mod tests {
 
     /// 8 + 8 cores: more numbers of cores than a word has bits.
     pub(crate) fn problem(seed: u64) -> Problem {
-        let mut builder = GraphBuilder::new("chain");
-        let mut value = builder.value("input", Some(DataType::F32), Some(Shape::from([1]))).unwrap();
-        builder.input(value);
-        for layer in 0..LAYERS {
-            let made = builder.value(format!("v{layer}"), Some(DataType::F32), Some(Shape::from([1000]))).unwrap();
-            let operator = NewOperator::new(format!("o{layer}"), "Conv", OperatorKind::Opaque);
-            builder.operator(operator.reads([value]).makes([made])).unwrap();
-            value = made;
-        }
-        builder.output(value);
-        let graph = builder.build().unwrap();
-
+        let graph = chain_of(LAYERS, 1000);
         let board = board("B8+s8:400");
 
         let mut random = ChaCha8Rng::seed_from_u64(seed);

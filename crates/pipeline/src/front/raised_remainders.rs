@@ -212,9 +212,8 @@ impl LeastSums {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
     use millstream_cost::{CostTable, HandOver, LinkCost};
-    use millstream_graph::{DataType, GraphBuilder, NewOperator, OperatorKind, Shape};
     use millstream_partition::Chain;
-    use millstream_test_support::board;
+    use millstream_test_support::{board, chain};
     use rand::{RngExt, SeedableRng};
     use rand_chacha::ChaCha8Rng;
 
@@ -259,18 +258,7 @@ mod tests {
     fn linked_problem(seed: u64) -> Problem {
         const LAYERS: usize = 5;
         let mut random = ChaCha8Rng::seed_from_u64(seed);
-        let mut builder = GraphBuilder::new("chain");
-        let mut value = builder.value("input", Some(DataType::F32), Some(Shape::from([1]))).unwrap();
-        builder.input(value);
-        for layer in 0..LAYERS {
-            let made = builder.value(format!("v{layer}"), Some(DataType::F32), Some(Shape::from([1]))).unwrap();
-            let operator = NewOperator::new(format!("o{layer}"), "Conv", OperatorKind::Opaque);
-            builder.operator(operator.reads([value]).makes([made])).unwrap();
-            value = made;
-        }
-        builder.output(value);
-        let graph = builder.build().unwrap();
-
+        let graph = chain(LAYERS);
         let board = board(["B3+s3", "B2+m1+s2", "B4+s2"][seed as usize % 3]);
         let mut table = CostTable::new(LAYERS, board.processor_classes());
         for processor in table.class_ids() {
