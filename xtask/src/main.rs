@@ -103,5 +103,8 @@ fn forward(verb: &str, rest: &[String]) -> Result<ExitCode, Failure> {
     command.arg(verb).args(rest);
     // What the caller set wins; the value that cargo itself sets from its configuration is the same file.
     command.envs(native::environment(library));
+    if verb == "deploy" && rest.iter().any(|word| word == "--system" || word.starts_with("--system=")) {
+        command.envs(node::built()?);
+    }
     run_forwarding(&mut command)
 }

@@ -22,11 +22,20 @@ pub(crate) fn fetched() -> impl Iterator<Item = String> {
 
 /// Builds the program and hands arguments on.
 pub(crate) fn node(arguments: &[String]) -> Result<ExitCode, Failure> {
-    let environment = environment()?;
+    let environment = built()?;
+    run_forwarding(Command::new(program()).args(arguments).envs(environment))
+}
+
+/// Builds the program, for others who start it, and says where it and what it needs are.
+pub(crate) fn built() -> Result<Vec<(&'static str, PathBuf)>, Failure> {
+    let mut environment = environment()?;
     run(cargo_on_node("build", &["--quiet"]).envs(environment.clone()))?;
-    let program = format!("millstream-node{}", std::env::consts::EXE_SUFFIX);
-    let mut command = Command::new(target_folder().join("release").join(program));
-    run_forwarding(command.args(arguments).envs(environment))
+    environment.push(("MILLSTREAM_NODE", program()));
+    Ok(environment)
+}
+
+fn program() -> PathBuf {
+    target_folder().join("release").join(format!("millstream-node{}", std::env::consts::EXE_SUFFIX))
 }
 
 /// Runs its tests; arguments narrow them down.

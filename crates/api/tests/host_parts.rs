@@ -9,10 +9,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use millstream_api::{
-    CheckedFrames, EngineOptions, Error, HostPart, Hosts, Machine, Network, Objective, ReadOptions, Stream, Tensor,
+    CheckedFrames, EngineOptions, Error, HostPart, Hosts, Inputs, Machine, Network, Objective, ReadOptions, Stream, Tensor,
     document,
 };
-use millstream_board::Processor;
+use millstream_board::{Processor, TransferPrecision};
 use millstream_graph::{OperatorId, ValueId};
 use millstream_onnx::{Attributes, ModelBuilder, Weight};
 use millstream_schedule::{Prediction, Replica, Schedule, ScheduleDocument, Stage};
@@ -39,10 +39,17 @@ fn network() -> Network {
 
 /// Two hosts that are both this machine's first core.
 fn hosts(folder: &Path) -> Hosts {
+    hosts_that_send(folder, "f32")
+}
+
+/// The same with what floats are sent as between them.
+fn hosts_that_send(folder: &Path, precision: &str) -> Hosts {
     let core = Machine::detect().unwrap().board().cores().next().unwrap().id.0;
     let board = serde_json::to_string(&board(&format!("B1#{core}")).to_document()).unwrap();
     let host = |id: &str| format!(r#"{{"id": "{id}", "board": {board}, "cost": "none"}}"#);
-    let link = r#"{"hosts": ["a", "b"], "latency_seconds": 1e-4, "bytes_per_second": 1e8}"#;
+    let link = format!(
+        r#"{{"hosts": ["a", "b"], "latency_seconds": 1e-4, "bytes_per_second": 1e8, "precision": "{precision}"}}"#
+    );
     let (a, b) = (host("a"), host("b"));
     let text = format!(
         r#"{{"format": "millstream-system", "version": 1, "name": "two", "hosts": [{a}, {b}], "links": [{link}]}}"#
@@ -82,6 +89,26 @@ fn schedule(hosts: &Hosts, network: &Network, stages: &[(usize, &str)]) -> (Sche
     (schedule, document)
 }
 
+/// What comes of a frame that goes through all parts.
+fn results(
+    (hosts, network): (&Hosts, &Network),
+    parts: &[HostPart],
+    document: &ScheduleDocument,
+    frame: Vec<(ValueId, Tensor)>,
+) -> Vec<(ValueId, Tensor)> {
+    let mut frame: HashMap<ValueId, Tensor> = frame.into_iter().collect();
+    for part in parts {
+        let loaded = part.load(hosts, network, document).unwrap();
+        let given = loaded.inputs.iter().map(|id| frame.get(id).unwrap().clone()).collect();
+        let stream = Stream::start(&loaded.machine, &loaded.scheduled, &EngineOptions::default()).unwrap();
+        stream.submit(given).unwrap();
+        frame.extend(loaded.outputs.iter().copied().zip(stream.recv().unwrap().outcome.unwrap()));
+        // Nothing else goes on.
+        frame.retain(|id, _| part.needed_after().contains(id));
+    }
+    frame.into_iter().collect()
+}
+
 #[test]
 fn parts_in_their_order_make_what_the_whole_network_makes() {
     let folder = tempfile::tempdir().unwrap();
@@ -91,20 +118,67 @@ fn parts_in_their_order_make_what_the_whole_network_makes() {
         let (schedule, document) = schedule(&hosts, &network, stages);
         let parts = HostPart::all(&hosts, network.graph(), &schedule).unwrap();
         assert_eq!(parts.len(), stages.len());
-        let mut frame: HashMap<ValueId, Tensor> = whole.frame(1).into_iter().collect();
-        for part in &parts {
-            let loaded = part.load(&hosts, &network, &document).unwrap();
-            let given = loaded.inputs.iter().map(|id| frame.get(id).unwrap().clone()).collect();
-            let stream = Stream::start(&loaded.machine, &loaded.scheduled, &EngineOptions::default()).unwrap();
-            stream.submit(given).unwrap();
-            frame.extend(loaded.outputs.iter().copied().zip(stream.recv().unwrap().outcome.unwrap()));
-            // Nothing else goes on.
-            frame.retain(|id, _| part.needed_after().contains(id));
-        }
-        let results: Vec<_> = frame.into_iter().collect();
+        let results = results((&hosts, &network), &parts, &document, whole.frame(1));
         assert!(whole.check(1, &results).unwrap() < 1e-5);
         assert!(whole.check(0, &results).is_err(), "another frame has other results");
     }
+}
+
+/// So far from zero that nothing hides it, and of so few bits that results show it.
+fn coarse(value: &Tensor, precision: TransferPrecision) -> Tensor {
+    let floats = value.as_f32().unwrap().iter();
+    match precision {
+        TransferPrecision::F32 => value.clone(),
+        _ => Tensor::from_f32(value.shape().clone(), floats.map(|float| (float * 32.0).round() / 32.0).collect()),
+    }
+}
+
+/// A frame's results, off by so much of their largest elements.
+fn off_by(exact: &[(ValueId, Tensor)], relative: f64) -> Vec<(ValueId, Tensor)> {
+    let shifted = |(id, tensor): &(ValueId, Tensor)| {
+        let floats = tensor.as_f32().unwrap();
+        let largest = floats.iter().fold(0.0_f32, |largest, float| largest.max(float.abs()));
+        let shift = (f64::from(largest) * relative) as f32;
+        (*id, Tensor::from_f32(tensor.shape().clone(), floats.iter().map(|float| float + shift).collect()))
+    };
+    exact.iter().map(shifted).collect()
+}
+
+#[test]
+fn results_may_differ_by_what_is_sent_in_fewer_bits_and_no_more() {
+    let folder = tempfile::tempdir().unwrap();
+    let (hosts, machine) = (hosts_that_send(folder.path(), "int8"), Machine::detect().unwrap());
+    let plain = CheckedFrames::new(&network(), &machine).unwrap();
+    let file = |label: &str, tensors: &[(ValueId, Tensor)]| {
+        let network = network();
+        let name = |id: &ValueId| network.graph().value(*id).name.clone();
+        let named: Vec<_> = tensors.iter().map(|(id, tensor)| (name(id), tensor.clone())).collect();
+        millstream_frames::write_results(folder.path(), label, &named).unwrap()
+    };
+    let frame = file("frame", &plain.frame(1)).display().to_string();
+    let network = network().with_inputs(&Inputs { files: vec![frame], ..Inputs::default() }).unwrap();
+    let (schedule, document) = schedule(&hosts, &network, &[(2, "a"), (4, "b")]);
+    let parts = HostPart::all(&hosts, network.graph(), &schedule).unwrap();
+    let of = || CheckedFrames::new(&network, &machine).unwrap();
+    let (plain, whole) = (of(), of().sending((&network, &hosts, &parts), &machine, &coarse).unwrap());
+
+    let changes = whole.sending_changes();
+    assert!(changes > 1e-3 && plain.sending_changes() == 0.0, "{changes}");
+    let exact = results((&hosts, &network), &parts, &document, plain.frame(0));
+    assert!(plain.check(0, &exact).unwrap() < 1e-5);
+    assert!(whole.check(0, &off_by(&exact, 0.9 * changes)).unwrap() > 0.5 * changes);
+    assert!(matches!(plain.check(0, &off_by(&exact, 0.9 * changes)), Err(Error::Different { .. })));
+    assert!(matches!(whole.check(0, &off_by(&exact, 20.0 * changes)), Err(Error::Different { .. })));
+
+    // Somebody may expect more of them.
+    let expected = file("expected", &exact);
+    let check = |tolerance: f64| {
+        let expecting = of().sending((&network, &hosts, &parts), &machine, &coarse).unwrap();
+        let expecting = expecting.expecting(&network, &expected, Some(tolerance)).unwrap();
+        expecting.check(0, &off_by(&exact, 0.9 * changes))
+    };
+    assert!(check(changes).is_ok());
+    assert!(matches!(check(0.5 * changes), Err(Error::Unexpected { .. })));
 }
 
 #[test]

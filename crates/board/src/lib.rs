@@ -48,6 +48,7 @@ mod reading;
 mod slowdown;
 mod system;
 mod system_document;
+mod transfer_precision;
 
 pub use accelerator::{Accelerator, AcceleratorKind, BlockedEnd, Link};
 pub use board::{Board, Engines, Memory};
@@ -65,3 +66,4 @@ pub use system::{Host, HostLink, System, host_of, label_in};
 pub use system_document::{
     BoardSource, Duplex, HostDocument, HostLinkDocument, SYSTEM_FORMAT, SYSTEM_VERSION, SystemDocument,
 };
+pub use transfer_precision::TransferPrecision;

@@ -8,6 +8,7 @@ use crate::error::BoardError;
 use crate::processor::Processor;
 use crate::provider::Provider;
 use crate::system_document::{BoardSource, Duplex, HostDocument, HostLinkDocument, SystemDocument, check_links};
+use crate::transfer_precision::TransferPrecision;
 
 /// What stands between a host's name and the label of a cluster or accelerator of it: `rk/B`.
 const SEPARATOR: char = '/';
@@ -44,6 +45,8 @@ pub struct HostLink {
     pub duplex: Duplex,
     /// What sending or receiving a byte costs the stage that does it, for each of the two ends.
     pub cpu_seconds_per_byte: [f64; 2],
+    /// What 32-bit floats are sent as.
+    pub precision: TransferPrecision,
 }
 
 impl HostLink {
@@ -209,9 +212,11 @@ fn part(mut board: Board, labels: &[String], index: usize) -> Result<Board, Boar
 
 impl From<HostLinkDocument> for HostLink {
     fn from(document: HostLinkDocument) -> Self {
-        let HostLinkDocument { hosts, latency_seconds, bytes_per_second, duplex, cpu_seconds_per_byte, .. } = document;
+        let HostLinkDocument {
+            hosts, latency_seconds, bytes_per_second, duplex, cpu_seconds_per_byte, precision, ..
+        } = document;
         let of_end = |host: &String| cpu_seconds_per_byte.get(host).copied().unwrap_or_default();
         let cpu_seconds_per_byte = [of_end(&hosts[0]), of_end(&hosts[1])];
-        Self { hosts, latency_seconds, bytes_per_second, duplex, cpu_seconds_per_byte }
+        Self { hosts, latency_seconds, bytes_per_second, duplex, cpu_seconds_per_byte, precision }
     }
 }

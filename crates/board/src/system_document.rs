@@ -11,6 +11,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use crate::document::{BoardDocument, check_link_within_a_day};
 use crate::error::BoardError;
 use crate::reading::{Document, DocumentError, read_document};
+use crate::transfer_precision::TransferPrecision;
 
 /// The `format` of system files.
 pub const SYSTEM_FORMAT: &str = "millstream-system";
@@ -107,6 +108,9 @@ pub struct HostLinkDocument {
     /// named.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub cpu_seconds_per_byte: BTreeMap<String, f64>,
+    /// What 32-bit floats are sent as: fewer bits take less time, and change results. Other values go as they are.
+    #[serde(default, skip_serializing_if = "TransferPrecision::is_full")]
+    pub precision: TransferPrecision,
     /// Where the numbers come from, such as `measured 2026-11-21`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<String>,

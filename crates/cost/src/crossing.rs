@@ -1,6 +1,6 @@
 //! Transfers from host to host.
 
-use millstream_board::{Duplex, System};
+use millstream_board::{Duplex, System, TransferPrecision};
 
 use crate::hand_over::within_a_day;
 use crate::nanoseconds::Nanoseconds;
@@ -35,6 +35,8 @@ pub struct HostCrossing {
     pub sending_seconds_per_byte: f64,
     /// What the receiving stage pays for a byte.
     pub receiving_seconds_per_byte: f64,
+    /// What 32-bit floats are sent as.
+    pub precision: TransferPrecision,
 }
 
 impl HostCrossing {
@@ -54,6 +56,7 @@ impl HostCrossing {
                     seconds_per_byte: 1.0 / link.bytes_per_second,
                     sending_seconds_per_byte: link.cpu_seconds_per_byte[from],
                     receiving_seconds_per_byte: link.cpu_seconds_per_byte[to],
+                    precision: link.precision,
                 });
             }
         }

@@ -132,7 +132,7 @@ impl CostTable {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-    use millstream_board::BlockedEnd;
+    use millstream_board::{BlockedEnd, TransferPrecision};
     use millstream_graph::OperatorId;
 
     use super::*;
@@ -255,6 +255,7 @@ mod tests {
             seconds_per_byte: 2.0,
             sending_seconds_per_byte: 3.0,
             receiving_seconds_per_byte: 4.0,
+            precision: TransferPrecision::F32,
         };
         table.crossings = vec![crossing];
         let like = [2, 0, 1, 0].map(ClassId);

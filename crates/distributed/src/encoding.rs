@@ -4,11 +4,13 @@
 use std::borrow::Cow;
 
 use millstream_backend::Tensor;
+use millstream_board::TransferPrecision;
 use millstream_graph::{DataType, Shape};
 use serde::{Deserialize, Serialize};
 
 use crate::error::DistributedError;
 use crate::message::{FrameValue, Message, MessageKind};
+use crate::narrowing::{SentAs, narrowed};
 
 /// The beginning of every message, with the version of what follows.
 const MARK: &[u8; 8] = b"millst\x00\x01";
@@ -45,6 +47,15 @@ struct ValueDescription {
     data_type: String,
     shape: Vec<usize>,
     bytes: usize,
+    /// If its elements have fewer bits on the way.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    sent_as: Option<SentAs>,
+}
+
+/// The elements of a value on the way.
+struct Elements<'a> {
+    bytes: Cow<'a, [u8]>,
+    sent_as: Option<SentAs>,
 }
 
 impl Message {
@@ -54,24 +65,35 @@ impl Message {
     /// # Errors
     /// [`DistributedError::Unsendable`] if elements of a value are not in this computer's memory.
     pub fn encode(&self) -> Result<Vec<u8>, DistributedError> {
-        let elements = self.values.iter().map(elements).collect::<Result<Vec<Cow<'_, [u8]>>, _>>()?;
-        let describe = |(value, elements): (&FrameValue, &Cow<'_, [u8]>)| ValueDescription {
+        self.encode_as(TransferPrecision::F32)
+    }
+
+    /// The same, with 32-bit floats as what they are sent as. A value with elements that have no place in so few bits
+    /// goes as it is.
+    ///
+    /// # Errors
+    /// As for [`encode`](Self::encode).
+    pub fn encode_as(&self, precision: TransferPrecision) -> Result<Vec<u8>, DistributedError> {
+        let elements = self.values.iter().map(|value| elements(value, precision));
+        let elements = elements.collect::<Result<Vec<Elements<'_>>, _>>()?;
+        let describe = |(value, elements): (&FrameValue, &Elements<'_>)| ValueDescription {
             id: value.id,
             data_type: value.tensor.data_type().to_string(),
             shape: value.tensor.shape().dimensions().to_vec(),
-            bytes: elements.len(),
+            bytes: elements.bytes.len(),
+            sent_as: elements.sent_as,
         };
         let values = self.values.iter().zip(&elements).map(describe).collect();
         let description = Description { kind: self.kind.clone(), values };
         let json = serde_json::to_vec(&description).map_err(|error| encoding(error.to_string()))?;
         let length = u32::try_from(json.len()).map_err(|_| encoding("its description is too long".to_owned()))?;
 
-        let total = elements.iter().map(|bytes| bytes.len()).fold(json.len(), usize::saturating_add);
+        let total = elements.iter().map(|elements| elements.bytes.len()).fold(json.len(), usize::saturating_add);
         let mut encoded = Vec::with_capacity(total.saturating_add(PREFIX));
         encoded.extend_from_slice(MARK);
         encoded.extend_from_slice(&length.to_le_bytes());
         encoded.extend_from_slice(&json);
-        elements.iter().for_each(|bytes| encoded.extend_from_slice(bytes));
+        elements.iter().for_each(|elements| encoded.extend_from_slice(&elements.bytes));
         Ok(encoded)
     }
 
@@ -102,17 +124,21 @@ impl Message {
 }
 
 /// The elements of a value; strings as a list in JSON.
-fn elements(value: &FrameValue) -> Result<Cow<'_, [u8]>, DistributedError> {
+fn elements(value: &FrameValue, precision: TransferPrecision) -> Result<Elements<'_>, DistributedError> {
     if let Some(strings) = value.tensor.strings() {
         let list = serde_json::to_vec(&strings).map_err(|error| encoding(error.to_string()))?;
-        return Ok(Cow::Owned(list));
+        return Ok(Elements { bytes: Cow::Owned(list), sent_as: None });
+    }
+    if let Some((sent_as, bytes)) = value.tensor.as_f32().and_then(|floats| narrowed(floats, precision)) {
+        return Ok(Elements { bytes: Cow::Owned(bytes), sent_as: Some(sent_as) });
     }
     let unsendable = || DistributedError::Unsendable { id: value.id, description: value.tensor.description() };
-    value.tensor.bytes().map(Cow::Borrowed).ok_or_else(unsendable)
+    let bytes = value.tensor.bytes().ok_or_else(unsendable)?;
+    Ok(Elements { bytes: Cow::Borrowed(bytes), sent_as: None })
 }
 
 fn tensor(described: ValueDescription, elements: &[u8]) -> Result<Tensor, DistributedError> {
-    let ValueDescription { id, data_type, shape, bytes } = described;
+    let ValueDescription { id, data_type, shape, bytes, sent_as } = described;
     let known = TYPES.into_iter().find(|candidate| candidate.to_string() == data_type);
     let data_type = known.ok_or_else(|| encoding(format!("value {id} has elements of unknown type '{data_type}'")))?;
     let count = shape.iter().try_fold(1_usize, |product, &size| product.checked_mul(size));
@@ -122,6 +148,10 @@ fn tensor(described: ValueDescription, elements: &[u8]) -> Result<Tensor, Distri
         let strings: Vec<String> = serde_json::from_slice(elements).map_err(|error| encoding(error.to_string()))?;
         return if strings.len() == count { Ok(Tensor::from_strings(shape, strings)) } else { Err(misfit()) };
     };
+    if let Some(sent_as) = sent_as {
+        let fits = data_type == DataType::F32 && count.checked_mul(sent_as.bytes()) == Some(bytes);
+        return if fits { Ok(Tensor::from_f32(shape, sent_as.widened(elements))) } else { Err(misfit()) };
+    }
     if count.checked_mul(size) == Some(bytes) {
         Ok(Tensor::from_bytes(data_type, Shape::from(shape), elements.to_vec()))
     } else {

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::time::Duration;
 
 use crate::error::FrameFailure;
-use crate::message::{Ask, FrameTag, FrameValue, Identity, Message, MessageKind, StageFigures, Tell};
+use crate::message::{Ask, FrameTag, FrameValue, Identity, Message, MessageKind, StageFigures, HostSpan, Tell};
 use crate::route::{HostId, Peer, PlanId, Route};
 
 /// What a host does with frames: takes them in their order, has its stages compute, and sends on in the same order.
@@ -83,10 +84,10 @@ impl HostSide {
         }
     }
 
-    /// Takes a message.
-    pub fn receive(&mut self, message: Message) -> Vec<HostAction> {
+    /// Takes a message, when the host's clock shows `now`: the time since some moment, such as when the host was started.
+    pub fn receive(&mut self, message: Message, now: Duration) -> Vec<HostAction> {
         match message.kind {
-            MessageKind::Ask(ask) => self.answer(ask),
+            MessageKind::Ask(ask) => self.answer(ask, now),
             MessageKind::AskFigures => vec![HostAction::GatherFigures],
             MessageKind::End => vec![HostAction::End],
             MessageKind::Probe { epoch, plan, visit } => self.probe(epoch, plan, visit),
@@ -96,7 +97,7 @@ impl HostSide {
             | MessageKind::Probed { .. }
             | MessageKind::Missing { .. }
             | MessageKind::Tell(_)
-            | MessageKind::Figures(_) => Vec::new(),
+            | MessageKind::Figures { .. } => Vec::new(),
         }
     }
 
@@ -113,9 +114,10 @@ impl HostSide {
         self.leave(tag, outcome)
     }
 
-    /// What is sent when figures were gathered.
-    pub fn figures(&self, figures: Vec<StageFigures>) -> Vec<HostAction> {
-        vec![HostAction::Send { to: Peer::Front, message: Message::plain(MessageKind::Figures(figures)) }]
+    /// What is sent when figures were gathered; spans are by the host's clock.
+    pub fn figures(&self, stages: Vec<StageFigures>, spans: Vec<HostSpan>) -> Vec<HostAction> {
+        let message = Message::plain(MessageKind::Figures { stages, spans });
+        vec![HostAction::Send { to: Peer::Front, message }]
     }
 
     /// Whether a frame is of an epoch that is over, so that nobody waits for it.
@@ -123,7 +125,7 @@ impl HostSide {
         tag.epoch < self.epoch || self.is_broken
     }
 
-    fn answer(&mut self, ask: Ask) -> Vec<HostAction> {
+    fn answer(&mut self, ask: Ask, now: Duration) -> Vec<HostAction> {
         let mut actions = Vec::new();
         for plan in ask.prepare {
             if let Entry::Vacant(place) = self.readiness.entry(plan) {
@@ -138,6 +140,7 @@ impl HostSide {
         };
         let tell = Tell {
             nanoseconds: ask.nanoseconds,
+            clock_nanoseconds: u64::try_from(now.as_nanos()).unwrap_or(u64::MAX),
             incarnation: self.incarnation,
             identity: self.identity.clone(),
             prepared: self.readiness.iter().filter_map(ready).collect(),

@@ -16,6 +16,10 @@
 //!   each. When a host is lost for longer than [`FrontOptions::patience`], the best one for the hosts that are left
 //!   takes over; when it has been back for [`FrontOptions::trial`], the better one takes over again, once no frame is
 //!   under way.
+//! - **Fewer bits.** A message can be encoded with 32-bit floats as 16-bit floats or 8-bit integers
+//!   ([`Message::encode_as`]); [`received`] says what comes of a value by that.
+//! - **Clocks.** Hosts say what their clocks show when they are asked whether they are there. By the quickest answers,
+//!   the front knows when by its own clock stages worked on frames.
 //! - **Frames that end hosts.** When epochs end again and again without progress, frames go one by one, and the one
 //!   that never gets through is answered with an error.
 //!
@@ -42,12 +46,14 @@ mod error;
 mod front;
 mod host;
 mod message;
+mod narrowing;
 mod options;
 mod route;
 
 pub use error::{DistributedError, FrameFailure};
 pub use front::{Front, FrontAction, FrontEvent};
 pub use host::{HostAction, HostSide};
-pub use message::{Ask, FrameTag, FrameValue, Identity, Message, MessageKind, StageFigures, Tell};
+pub use message::{Ask, FrameTag, FrameValue, Identity, Message, MessageKind, StageFigures, HostSpan, Tell};
+pub use narrowing::received;
 pub use options::FrontOptions;
 pub use route::{HostId, Peer, PlanId, Route};

@@ -1,5 +1,7 @@
 //! What the front and hosts say to each other.
 
+use std::time::Duration;
+
 use millstream_backend::Tensor;
 use serde::{Deserialize, Serialize};
 
@@ -78,7 +80,12 @@ pub enum MessageKind {
     /// The front asks for what stages did.
     AskFigures,
     /// A host says what its stages did.
-    Figures(Vec<StageFigures>),
+    Figures {
+        /// In all.
+        stages: Vec<StageFigures>,
+        /// With single frames, by the host's clock.
+        spans: Vec<HostSpan>,
+    },
     /// No more frames will come.
     End,
 }
@@ -112,6 +119,8 @@ pub struct Ask {
 pub struct Tell {
     /// When it was asked, by the front's clock.
     pub nanoseconds: u64,
+    /// What the host's own clock showed when it answered, in nanoseconds.
+    pub clock_nanoseconds: u64,
     /// Greater each time that the host is started.
     pub incarnation: u64,
     /// What it is.
@@ -164,4 +173,21 @@ pub struct StageFigures {
     pub frames: u64,
     /// Mean time that it worked on one.
     pub mean_seconds: f64,
+}
+
+/// When a replica of a stage worked on a frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HostSpan {
+    /// Which plan's.
+    pub plan: PlanId,
+    /// The stage, counted from 0 through the whole plan.
+    pub stage: usize,
+    /// The replica, counted from 0.
+    pub replica: usize,
+    /// How many frames of the stream came before this one.
+    pub sequence: u64,
+    /// When it began, by the clock of whoever tells.
+    pub begin: Duration,
+    /// When it was done.
+    pub end: Duration,
 }

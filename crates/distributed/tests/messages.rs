@@ -5,11 +5,12 @@
 use std::time::Duration;
 
 use millstream_distributed::{
-    FrameTag, Front, FrontAction, FrontEvent, FrontOptions, HostAction, HostId, HostSide, Identity, Message,
-    MessageKind, Peer, PlanId, Route, Tell,
+    Ask, FrameTag, Front, FrontAction, FrontEvent, FrontOptions, HostAction, HostId, HostSide, Identity, Message,
+    MessageKind, Peer, PlanId, Route, HostSpan, Tell,
 };
 
 const PLAN: PlanId = PlanId(0);
+const NOW: Duration = Duration::from_secs(3);
 
 fn identity(host: &str) -> Identity {
     Identity { host: host.to_owned(), ..Identity::default() }
@@ -25,7 +26,7 @@ fn host() -> HostSide {
 
 /// What a host sends when it is probed.
 fn probe(host: &mut HostSide, epoch: u64) -> Vec<MessageKind> {
-    sent(host.receive(Message::plain(MessageKind::Probe { epoch, plan: PLAN, visit: 1 })))
+    sent(host.receive(Message::plain(MessageKind::Probe { epoch, plan: PLAN, visit: 1 }), NOW))
 }
 
 fn sent(actions: Vec<HostAction>) -> Vec<MessageKind> {
@@ -47,18 +48,18 @@ fn frame(tag: FrameTag) -> Message {
 #[test]
 fn frames_are_computed_without_a_gap() {
     let mut host = host();
-    assert!(matches!(&host.receive(frame(tag(1, 0)))[..], [HostAction::Compute { .. }]));
+    assert!(matches!(&host.receive(frame(tag(1, 0)), NOW)[..], [HostAction::Compute { .. }]));
     assert!(!host.is_over(&tag(1, 0)));
     // Frame 1 is missing: nothing of this epoch is worth anything any more.
-    let told = sent(host.receive(frame(tag(1, 2))));
+    let told = sent(host.receive(frame(tag(1, 2)), NOW));
     assert!(matches!(&told[..], [MessageKind::Missing { epoch: 5, .. }]), "{told:?}");
     assert!(host.is_over(&tag(1, 0)));
-    assert!(host.receive(frame(tag(1, 1))).is_empty() && host.computed(tag(1, 0), Ok(Vec::new())).is_empty());
+    assert!(host.receive(frame(tag(1, 1)), NOW).is_empty() && host.computed(tag(1, 0), Ok(Vec::new())).is_empty());
 }
 
 #[test]
 fn a_frame_for_another_host_is_missing_there() {
-    let told = sent(host().receive(frame(tag(0, 0))));
+    let told = sent(host().receive(frame(tag(0, 0)), NOW));
     assert!(matches!(&told[..], [MessageKind::Missing { epoch: 5, .. }]), "{told:?}");
 }
 
@@ -78,7 +79,7 @@ fn front() -> Front {
 /// What the front notices when a host tells of itself.
 fn hear(front: &mut Front, host: usize, incarnation: u64, seconds: u64) -> Vec<FrontEvent> {
     let identity = identity(["rk", "pi"][host]);
-    let tell = Tell { nanoseconds: 0, incarnation, identity, prepared: vec![PLAN], refused: Vec::new() };
+    let tell = Tell { nanoseconds: 0, clock_nanoseconds: 0, incarnation, identity, prepared: vec![PLAN], refused: Vec::new() };
     let actions = front.receive(HostId(host), Message::plain(MessageKind::Tell(tell)), Duration::from_secs(seconds));
     let event = |action| match action {
         FrontAction::Event(event) => Some(event),
@@ -95,4 +96,29 @@ fn what_a_host_told_before_it_was_started_again_is_old() {
     // A message of the run before is still under way. It does not make the host another one again.
     assert_eq!(hear(&mut front, 0, 7, 3), []);
     assert_eq!(hear(&mut front, 0, 8, 4), []);
+}
+
+/// The front's time is 40 s ahead of the host's, until the host is started again.
+#[test]
+fn what_stages_did_is_told_in_the_time_of_the_front() {
+    let (mut front, mut host) = (front(), host());
+    let second = Duration::from_secs;
+    let asked = Ask { nanoseconds: 50_000_000_000, prepare: Vec::new() };
+    let told = sent(host.receive(Message::plain(MessageKind::Ask(asked)), second(12)));
+    let [MessageKind::Tell(tell)] = &told[..] else { panic!("{told:?}") };
+    front.receive(HostId(1), Message::plain(MessageKind::Tell(tell.clone())), second(54));
+
+    let span = |begin, end| HostSpan { plan: PLAN, stage: 1, replica: 0, sequence: 8, begin: second(begin), end: second(end) };
+    let told = sent(host.figures(Vec::new(), vec![span(10, 11)])).remove(0);
+    let spans = |front: &mut Front| {
+        let actions = front.receive(HostId(1), Message::plain(told.clone()), second(60));
+        let spans = |action| if let FrontAction::Figures { spans, .. } = action { spans } else { Vec::new() };
+        actions.into_iter().flat_map(spans).collect::<Vec<_>>()
+    };
+    assert_eq!(spans(&mut front), [span(50, 51)]);
+
+    // Its clock begins anew.
+    let again = Tell { clock_nanoseconds: 0, incarnation: 2, nanoseconds: 70_000_000_000, ..tell.clone() };
+    front.receive(HostId(1), Message::plain(MessageKind::Tell(again)), second(70));
+    assert_eq!(spans(&mut front), [span(80, 81)]);
 }

@@ -33,6 +33,15 @@ pub struct Deployment {
     /// How many are under way at most; as many as suits the first schedule if nobody says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub in_flight: Option<usize>,
+    /// Results that are expected of the frames, as a file or a folder.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expected: Option<PathBuf>,
+    /// How far floats may be from these, relative to the largest element; by their type if nobody says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tolerance: Option<f64>,
+    /// Where the front writes what each stage did when.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace: Option<PathBuf>,
     /// Where the front writes what came of it.
     pub report: PathBuf,
 }

@@ -7,10 +7,13 @@ use anyhow::Result;
 use crossbeam_channel::RecvTimeoutError;
 use millstream_api::schedule::StageId;
 use millstream_api::{CheckedFrames, LatencySummary, Machine};
-use millstream_distributed::{Front, FrontAction, FrontEvent, HostId, Message, Peer, PlanId, StageFigures, FrameValue};
+use millstream_distributed::{
+    FrameValue, Front, FrontAction, FrontEvent, HostId, Message, Peer, PlanId, StageFigures, HostSpan, received,
+};
 
 use crate::deployment::{LoadedDeployment, value_ids};
-use crate::report::{EventReport, Report, HostStageReport};
+use crate::report::{EventReport, HostStageReport, Report};
+use crate::trace::write_trace;
 use crate::transport::{Outlet, Transport};
 
 /// How often the front looks what there is to do.
@@ -30,8 +33,14 @@ impl Frames {
     /// # Errors
     /// Whatever keeps the network from running here.
     pub fn new(loaded: &LoadedDeployment) -> Result<Self> {
-        let machine = Machine::detect()?;
-        let checked = CheckedFrames::new(&loaded.network, &machine)?;
+        let (machine, network) = (Machine::detect()?, &loaded.network);
+        let mut checked = CheckedFrames::new(network, &machine)?;
+        for plan in &loaded.plans {
+            checked = checked.sending((network, &loaded.hosts, &plan.parts), &machine, &received)?;
+        }
+        if let Some(expected) = &loaded.deployment.expected {
+            checked = checked.expecting(network, expected, loaded.deployment.tolerance)?;
+        }
         let values: Vec<_> = loaded.network.graph().value_ids().collect();
         let ids = value_ids(&values).into_iter().zip(values).collect();
         Ok(Self { checked, ids })
@@ -68,6 +77,7 @@ pub fn run(loaded: &LoadedDeployment, frames: &Frames, transport: Transport) -> 
         latencies: Vec::new(),
         report: Report::default(),
         figures: BTreeMap::new(),
+        spans: Vec::new(),
     };
 
     let count = loaded.deployment.frames;
@@ -96,6 +106,9 @@ pub fn run(loaded: &LoadedDeployment, frames: &Frames, transport: Transport) -> 
         streaming.submit(count)?;
     }
     streaming.gather(&inlet)?;
+    if let Some(path) = &loaded.deployment.trace {
+        write_trace(path, loaded, &streaming.spans)?;
+    }
     Ok(streaming.finish())
 }
 
@@ -113,6 +126,8 @@ struct Streaming<'a> {
     latencies: Vec<f64>,
     report: Report,
     figures: BTreeMap<HostId, Vec<StageFigures>>,
+    /// What single stages did, if there is to be a trace.
+    spans: Vec<HostSpan>,
 }
 
 impl Streaming<'_> {
@@ -140,7 +155,10 @@ impl Streaming<'_> {
                     self.take(sequence, outcome.and_then(|results| self.frames.check(sequence, results)));
                 }
                 FrontAction::Event(event) => self.note(&event),
-                FrontAction::Figures { host, figures } => drop(self.figures.insert(host, figures)),
+                FrontAction::Figures { host, figures, spans } => {
+                    self.figures.insert(host, figures);
+                    self.spans.extend(spans);
+                }
                 _ => {}
             }
         }
@@ -202,6 +220,7 @@ impl Streaming<'_> {
         let Self { loaded, mut report, answered, latencies, figures, frames, .. } = self;
         report.frames = loaded.deployment.frames;
         report.different_frames = frames.checked.different();
+        report.sending_changes = frames.checked.sending_changes();
         report.measured_period_seconds = period(&answered);
         report.longest_pause_seconds =
             answered.windows(2).map(|pair| pair[1].saturating_sub(pair[0]).as_secs_f64()).fold(0.0, f64::max);

@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::thread;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result, bail};
 use crossbeam_channel::{Receiver, Sender, select, unbounded};
-use millstream_distributed::{HostAction, HostId, HostSide, Message, PlanId};
+use millstream_api::board::TransferPrecision;
+use millstream_distributed::{HostAction, HostId, HostSide, Message, Peer, PlanId};
 
 use crate::deployment::LoadedDeployment;
 use crate::stages::{Computed, VisitStages};
@@ -20,6 +21,8 @@ type Prepared = (PlanId, Result<Vec<(usize, VisitStages)>, String>);
 struct Host {
     loaded: Arc<LoadedDeployment>,
     id: HostId,
+    /// When its clock began.
+    begin: Instant,
     side: HostSide,
     outlet: Box<dyn Outlet>,
     lines: BTreeMap<(PlanId, usize), VisitStages>,
@@ -47,6 +50,7 @@ pub fn run(loaded: LoadedDeployment, name: &str, transport: Transport) -> Result
     let host = Host {
         loaded: Arc::new(loaded),
         id,
+        begin: Instant::now(),
         side,
         outlet,
         lines: BTreeMap::new(),
@@ -84,7 +88,7 @@ impl Host {
 
     fn receive(&mut self, incoming: &Incoming) -> Vec<HostAction> {
         match Message::decode(&incoming.bytes) {
-            Ok(message) => self.side.receive(message),
+            Ok(message) => self.side.receive(message, self.begin.elapsed()),
             Err(error) => {
                 tracing::warn!("from {}: {error}", incoming.from);
                 Vec::new()
@@ -103,7 +107,7 @@ impl Host {
     fn perform(&mut self, actions: Vec<HostAction>) -> Result<bool> {
         for action in actions {
             match action {
-                HostAction::Send { to, message } => self.outlet.send(to, &message.encode()?)?,
+                HostAction::Send { to, message } => self.outlet.send(to, &message.encode_as(self.precision(to))?)?,
                 HostAction::Compute { tag, values } => {
                     if let Some(line) = self.lines.get(&(tag.plan, tag.visit)) {
                         line.compute(tag, values);
@@ -112,7 +116,8 @@ impl Host {
                 HostAction::Prepare(plan) => self.prepare(plan)?,
                 HostAction::GatherFigures => {
                     let figures = self.lines.values().flat_map(VisitStages::figures).collect();
-                    let sending = self.side.figures(figures);
+                    let spans = self.lines.values().flat_map(|line| line.spans(self.begin)).collect();
+                    let sending = self.side.figures(figures, spans);
                     self.perform(sending)?;
                 }
                 HostAction::End => return Ok(true),
@@ -120,6 +125,14 @@ impl Host {
             }
         }
         Ok(false)
+    }
+
+    /// What floats are sent as to somebody; the front gets results as they are.
+    fn precision(&self, to: Peer) -> TransferPrecision {
+        match to {
+            Peer::Front => TransferPrecision::F32,
+            Peer::Host(HostId(place)) => self.loaded.hosts.precision(self.id.0, place).unwrap_or_default(),
+        }
     }
 
     /// Gets the stages of a plan ready beside whatever else is at work.

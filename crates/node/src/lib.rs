@@ -16,4 +16,5 @@ pub mod launch;
 pub mod meter;
 pub mod report;
 pub mod stages;
+pub mod trace;
 pub mod transport;

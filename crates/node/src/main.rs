@@ -11,7 +11,7 @@ use anyhow::{Context, Result, bail};
 use clap::{Args, Parser, Subcommand};
 use millstream_api::Hosts;
 use millstream_node::deployment::{Deployment, LoadedDeployment};
-use millstream_node::launch::{DEPLOYMENT, HOST, LaunchOptions, METER, launch, links_text, measure_links};
+use millstream_node::launch::{DEPLOYMENT, HOST, LaunchOptions, METER, TlsFiles, launch, links_text, measure_links};
 use millstream_node::meter::Pace;
 use millstream_node::report::Report;
 use millstream_node::{dora, front, host, meter};
@@ -64,6 +64,15 @@ struct RunCommand {
     /// [default: made-up frames]
     #[arg(long = "input", value_name = "[NAME=]PATH")]
     inputs: Vec<String>,
+    /// Results that the frames should have: a .npz or .npy file for all of them, or a folder with a .npz file for each
+    #[arg(long, value_name = "PATH", requires = "inputs")]
+    expect: Option<PathBuf>,
+    /// How far floats may be from what is expected, relative to the largest element [default: what fits each type]
+    #[arg(long, value_name = "NUMBER", value_parser = parse_tolerance, requires = "expect")]
+    tolerance: Option<f64>,
+    /// Write what each stage did when as a trace, which Perfetto opens; the last 10000 frames of each host
+    #[arg(long, value_name = "FILE")]
+    trace: Option<PathBuf>,
     /// Frames to stream
     #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u64).range(1..))]
     frames: u64,
@@ -72,6 +81,9 @@ struct RunCommand {
     in_flight: Option<u16>,
     #[command(flatten)]
     engine: EngineArguments,
+    /// Write the report as JSON
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
     /// Print the report as JSON
     #[arg(long)]
     json: bool,
@@ -100,6 +112,16 @@ struct EngineArguments {
     /// What a command on a host that is not this computer begins with; the same files must be there at the same paths
     #[arg(long, value_name = "HOST=COMMAND", value_parser = parse_via)]
     via: Vec<(String, Vec<String>)>,
+    /// Encrypt what goes between machines, by a certificate that all machines have at this path, each its own for its
+    /// address (PEM)
+    #[arg(long, value_name = "FILE", requires_all = ["tls_key", "tls_authority"])]
+    tls_certificate: Option<PathBuf>,
+    /// The key of the certificate
+    #[arg(long, value_name = "FILE", requires = "tls_certificate")]
+    tls_key: Option<PathBuf>,
+    /// The certificate of the authority that signed those of all machines
+    #[arg(long, value_name = "FILE", requires = "tls_certificate")]
+    tls_authority: Option<PathBuf>,
 }
 
 impl EngineArguments {
@@ -113,7 +135,20 @@ impl EngineArguments {
         options.dora.clone_from(&self.dora);
         options.address.clone_from(&self.address);
         options.via.clone_from(&self.via);
+        options.tls = self.tls()?;
         Ok(options)
+    }
+}
+
+impl EngineArguments {
+    /// The files for encryption, which must be here as well.
+    fn tls(&self) -> Result<Option<TlsFiles>> {
+        let (Some(certificate), Some(key), Some(authority)) = (&self.tls_certificate, &self.tls_key, &self.tls_authority)
+        else {
+            return Ok(None);
+        };
+        let absolute = |path: &PathBuf| path.canonicalize().with_context(|| path.display().to_string());
+        Ok(Some(TlsFiles { authority: absolute(authority)?, certificate: absolute(certificate)?, key: absolute(key)? }))
     }
 }
 
@@ -123,6 +158,12 @@ fn parse_via(text: &str) -> Result<(String, Vec<String>), String> {
     let (host, command) = text.split_once('=').ok_or_else(wrong)?;
     let words: Vec<String> = command.split_whitespace().map(str::to_owned).collect();
     if host.is_empty() || words.is_empty() { Err(wrong()) } else { Ok((host.to_owned(), words)) }
+}
+
+/// A number from 0, which is relative to something.
+fn parse_tolerance(text: &str) -> Result<f64, String> {
+    let number = text.parse::<f64>().ok().filter(|number| number.is_finite() && *number >= 0.0);
+    number.ok_or_else(|| format!("'{text}' is no number from 0"))
 }
 
 fn main() -> ExitCode {
@@ -159,6 +200,9 @@ fn run(command: &RunCommand) -> Result<ExitCode> {
         inputs: command.inputs.iter().map(|input| absolute_input(input)).collect::<Result<_>>()?,
         frames: command.frames,
         in_flight: command.in_flight.map(usize::from),
+        expected: command.expect.as_ref().map(absolute).transpose()?,
+        tolerance: command.tolerance,
+        trace: command.trace.as_ref().map(absolute).transpose()?,
         report: folder.path().join("report.json"),
     };
 
@@ -170,6 +214,9 @@ fn run(command: &RunCommand) -> Result<ExitCode> {
         eprintln!("the logs of dora-rs are in {}", kept.display());
     }
     let report = launched?;
+    if let Some(path) = &command.output {
+        millstream_api::files::write(path, &serde_json::to_string_pretty(&report)?)?;
+    }
     if command.json {
         println!("{}", serde_json::to_string_pretty(&report)?);
     } else {

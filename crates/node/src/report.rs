@@ -21,6 +21,8 @@ pub struct Report {
     pub is_in_order: bool,
     /// Largest difference from sequential inference, relative to the largest element.
     pub largest_difference: f64,
+    /// How much of that values may be the cause of which are sent in fewer bits between hosts.
+    pub sending_changes: f64,
     /// Frames without right results, and why.
     pub failures: Vec<(u64, String)>,
     /// Time between two answers, once the pipeline was full.
@@ -80,6 +82,7 @@ impl Default for Report {
             checked: 0,
             is_in_order: true,
             largest_difference: 0.0,
+            sending_changes: 0.0,
             failures: Vec::new(),
             measured_period_seconds: None,
             predicted_period_seconds: 0.0,
@@ -123,10 +126,15 @@ impl Report {
 
         let events = self.events.iter().map(|event| format!("{:9.3} s  {}\n", event.seconds, event.text));
         let measured = self.measured_period_seconds.map_or_else(|| "-".to_owned(), rate);
+        let sending = if self.sending_changes > 0.0 {
+            format!("Sending:    in fewer bits it changes results by up to {:.1e}\n", self.sending_changes)
+        } else {
+            String::new()
+        };
         let failures = self.failures.iter().take(5).map(|(sequence, why)| format!("Frame {sequence}: {why}\n"));
         format!(
             "{} frames through {}\n\n{table}\n\n{}\nThroughput: {measured} frames/s measured, {} predicted\nLatency:    p50 {}, p99 {}, max {} ms with queues\n\
-             Results:    {} of {} frames as in sequential inference ({} different ones), largest difference {:.1e} of the largest element\n{}",
+             Results:    {} of {} frames as in sequential inference ({} different ones), largest difference {:.1e} of the largest element\n{sending}{}",
             self.frames,
             self.configuration,
             events.collect::<String>(),

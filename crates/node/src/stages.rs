@@ -1,15 +1,22 @@
 //! The stages of a visit at work.
 
-use std::collections::HashMap;
-use std::sync::Arc;
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
+use std::time::Instant;
 
 use anyhow::{Context, Result};
 use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
 use millstream_api::{EngineOptions, HostPart, Stream, Tensor};
-use millstream_distributed::{FrameTag, FrameValue, PlanId, StageFigures};
+use millstream_distributed::{FrameTag, FrameValue, HostSpan, PlanId, StageFigures};
 
 use crate::deployment::{LoadedDeployment, LoadedPlan, value_ids};
+
+/// Frames whose times are kept for a trace, the last ones.
+const MOST_TRACED: usize = 10_000;
+
+/// When stages worked on frames, by the numbers of these in the stream.
+type Traced = Mutex<VecDeque<(u64, Vec<millstream_api::runtime::StageSpan>)>>;
 
 /// Frames that wait for the threads of a visit. Credits bound how many there are.
 type Job = (FrameTag, Vec<FrameValue>);
@@ -29,6 +36,8 @@ pub struct VisitStages {
     plan: PlanId,
     /// The place of its first stage in the whole plan.
     first_stage: usize,
+    /// If there is to be a trace.
+    traced: Option<Arc<Traced>>,
 }
 
 /// A frame in the stages, and what of it goes past them.
@@ -69,16 +78,37 @@ impl VisitStages {
         let (submitting, taking) = (Arc::clone(&stream), Arc::clone(&stream));
         let (given, made, failed) = (Arc::clone(&border), computed.clone(), computed.clone());
         let submit = move || submit_all(&submitting, &given, &to_submit, &entered, &failed);
-        let take = move || take_all(&taking, &border, &inside, &made);
+        let traced = loaded.deployment.trace.is_some().then(Arc::<Traced>::default);
+        let tracing = traced.clone();
+        let take = move || take_all(&taking, &border, &inside, &made, tracing.as_deref());
         thread::Builder::new().name("submitting".to_owned()).spawn(submit).context("cannot start a thread")?;
         thread::Builder::new().name("taking".to_owned()).spawn(take).context("cannot start a thread")?;
-        Ok(Self { jobs, stream, plan: id, first_stage: part.first_stage().index() })
+        Ok(Self { jobs, stream, plan: id, first_stage: part.first_stage().index(), traced })
     }
 
     /// Hands a frame to the stages.
     pub fn compute(&self, tag: FrameTag, values: Vec<FrameValue>) {
         // The thread lives as long as this does.
         let _ = self.jobs.send((tag, values));
+    }
+
+    /// When the stages worked on the last frames, as time since a moment; nothing if there is to be no trace.
+    pub fn spans(&self, begin: Instant) -> Vec<HostSpan> {
+        let Some(traced) = &self.traced else { return Vec::new() };
+        let traced = traced.lock().unwrap_or_else(PoisonError::into_inner);
+        let of_frame = |(sequence, spans): &(u64, Vec<millstream_api::runtime::StageSpan>)| {
+            let sequence = *sequence;
+            let span = move |span: &millstream_api::runtime::StageSpan| HostSpan {
+                plan: self.plan,
+                stage: self.first_stage + span.stage.index(),
+                replica: span.replica,
+                sequence,
+                begin: span.start.saturating_duration_since(begin),
+                end: span.end.saturating_duration_since(begin),
+            };
+            spans.iter().map(span).collect::<Vec<_>>()
+        };
+        traced.iter().flat_map(of_frame).collect()
     }
 
     /// What the stages did so far.
@@ -124,9 +154,22 @@ fn submit_all(
     }
 }
 
-fn take_all(stream: &Stream<'_>, border: &Border, inside: &Receiver<Inside>, computed: &Sender<Computed>) {
+fn take_all(
+    stream: &Stream<'_>,
+    border: &Border,
+    inside: &Receiver<Inside>,
+    computed: &Sender<Computed>,
+    traced: Option<&Traced>,
+) {
     for Inside { tag, past } in inside {
         let Some(result) = stream.recv() else { continue };
+        if let Some(traced) = traced {
+            let mut traced = traced.lock().unwrap_or_else(PoisonError::into_inner);
+            if traced.len() == MOST_TRACED {
+                traced.pop_front();
+            }
+            traced.push_back((tag.sequence, result.spans.clone()));
+        }
         let outcome = result.outcome.map_err(|error| error.to_string()).map(|outputs| {
             let made = border.outputs.iter().zip(outputs).map(|(&id, tensor)| FrameValue { id, tensor });
             let is_needed = |value: &FrameValue| border.needed_after.contains(&value.id);

@@ -68,6 +68,27 @@ fn grey(level: u8) -> Vec<u8> {
     [b"\x89PNG\r\n\x1a\n".to_vec(), chunk(b"IHDR", &header), chunk(b"IDAT", &data), chunk(b"IEND", &[])].concat()
 }
 
+/// What of this computer goes on by itself when what started it ends, as programs behind ssh do.
+#[test]
+fn nothing_goes_on_elsewhere_when_all_is_over() {
+    let folder = tempfile::tempdir().unwrap();
+    system(folder.path(), &["a", "lonely"]);
+    plan(folder.path(), &[], "schedule.json");
+    let wanted = ["--system", "system.json", "--frames", "10", "--json", "--via", "lonely=setsid --fork --wait"];
+    let (is_right, report, said) = run(folder.path(), &wanted);
+    assert!(is_right, "{report}\n{said}");
+    let is_left = || {
+        let processes = std::fs::read_dir("/proc").unwrap().flatten();
+        let lines = processes.filter_map(|process| std::fs::read(process.path().join("cmdline")).ok());
+        lines.filter(|line| line.windows(17).any(|part| part == b"--machine-id\0lone")).count()
+    };
+    let begin = std::time::Instant::now();
+    while is_left() > 0 {
+        assert!(begin.elapsed().as_secs() < 20, "a daemon goes on");
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+}
+
 #[test]
 fn links_are_measured_and_planned_over() {
     let folder = tempfile::tempdir().unwrap();
@@ -100,6 +121,12 @@ fn what_does_not_fit_is_told_before_anything_is_started() {
     assert!(said(&["--via", "c=ssh c"]).contains("the system has no host 'c', only a, b"));
     assert!(said(&["--dora", "/nonexistent"]).contains("python3 -m pip install dora-rs-cli==1.1.0"));
     assert!(said(&["--schedule", "none.json"]).contains("none.json"));
+    assert!(said(&["--tls-certificate", "none.pem"]).contains("--tls-key"));
+    let files = ["--tls-certificate", "none.pem", "--tls-key", "none.pem", "--tls-authority", "none.pem"];
+    assert!(said(&files).contains("none.pem"));
+    let unreachable = said(&["--via", "b=sh -c false"]);
+    assert!(unreachable.contains("on 'b', by 'sh -c false' failed"), "{unreachable}");
+    assert!(said(&["--input", "none.npy", "--expect", "none.npz"]).contains("none.n"));
     // A link that nobody measured.
     let text = std::fs::read_to_string(folder.path().join("system.json")).unwrap();
     let without = &text[..text.find("\"links\"").unwrap()];

@@ -4,11 +4,12 @@
 
 mod support;
 
-use std::thread;
+use std::{fs, thread};
 
+use millstream_node::deployment::Deployment;
 use millstream_node::report::Report;
 use millstream_node::{channels, front, host};
-use support::{deployment, plan, system};
+use support::{deployment, plan, system, system_that_sends};
 
 /// Runs frames through hosts of these names, each with what `of_host` makes of the deployment.
 fn stream(
@@ -45,6 +46,55 @@ fn frames_through_two_hosts_are_as_in_sequential_inference() {
     assert_eq!(frames.len(), 2);
     assert!(frames.iter().all(|stage| stage.1 == 40), "{frames:?}");
     assert!(report.text().contains("40 of 40 frames as in sequential inference"), "{}", report.text());
+}
+
+#[test]
+fn values_are_sent_in_fewer_bits_and_results_differ_by_what_that_does() {
+    let folder = tempfile::tempdir().unwrap();
+    for (precision, least, most) in [("f16", 1e-7, 1e-3), ("int8", 1e-5, 0.2)] {
+        system_that_sends(folder.path(), &["a", "b"], precision);
+        plan(folder.path(), &[], "schedule.json");
+        let deployed = deployment(folder.path(), &["schedule.json"], 12);
+        let report = stream(&["a", "b"], &deployed, |_| deployed.clone());
+        assert!(report.is_right(), "{report:?}");
+        let changes = report.sending_changes;
+        assert!((least..most).contains(&changes), "{precision}: {changes}");
+        // What comes of it, and not more; the same elements are rounded.
+        assert!((0.2 * changes..4.0 * changes).contains(&report.largest_difference), "{report:?}");
+        assert!(report.text().contains("Sending:"), "{}", report.text());
+    }
+}
+
+/// By the clocks of two hosts, no stage works on a frame before the one before it is done.
+#[test]
+fn one_trace_shows_what_all_hosts_did() {
+    let folder = tempfile::tempdir().unwrap();
+    system(folder.path(), &["a", "b"]);
+    plan(folder.path(), &[], "schedule.json");
+    let trace = folder.path().join("trace.json");
+    let deployed = Deployment { trace: Some(trace.clone()), ..deployment(folder.path(), &["schedule.json"], 20) };
+    assert!(stream(&["a", "b"], &deployed, |_| deployed.clone()).is_right());
+
+    let trace: serde_json::Value = serde_json::from_str(&fs::read_to_string(trace).unwrap()).unwrap();
+    let events = trace["traceEvents"].as_array().unwrap();
+    let groups = events.iter().filter(|event| event["name"] == "process_name");
+    let groups: Vec<&str> = groups.map(|event| event["args"]["name"].as_str().unwrap()).collect();
+    assert_eq!(groups, ["counters", "cluster a/B", "cluster b/B"]);
+    let slices: Vec<&serde_json::Value> = events.iter().filter(|event| event["ph"] == "X").collect();
+    assert_eq!(slices.len(), 40);
+    for frame in 0..20 {
+        let of_stage = |stage: u64| {
+            let is_it = |slice: &&&serde_json::Value| {
+                slice["args"]["frame"] == frame && slice["args"]["stage"] == stage
+            };
+            let slice = slices.iter().find(is_it).unwrap();
+            let begin = slice["ts"].as_f64().unwrap();
+            [begin, begin + slice["dur"].as_f64().unwrap()]
+        };
+        let ([_, done], [begin, _]) = (of_stage(1), of_stage(2));
+        // The two clocks are known to within half the time of a question and its answer.
+        assert!(begin > done - 1000.0, "frame {frame}: {done} {begin}");
+    }
 }
 
 #[test]

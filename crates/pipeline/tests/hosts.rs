@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use millstream_board::{
     BoardError, BoardSource, Duplex, HostDocument, HostLinkDocument, ProcessorClass, SYSTEM_FORMAT, SYSTEM_VERSION,
-    System, SystemDocument, host_of,
+    System, SystemDocument, TransferPrecision, host_of,
 };
 use millstream_cost::{CostTable, HostCrossing};
 use millstream_graph::Graph;
@@ -43,6 +43,7 @@ struct LinkCase {
     seconds_per_byte: f64,
     duplex: Duplex,
     cpu: [f64; 2],
+    precision: TransferPrecision,
 }
 
 #[derive(Debug, Clone)]
@@ -78,6 +79,7 @@ impl SystemCase {
                 bytes_per_second: 1.0 / link.seconds_per_byte,
                 duplex: link.duplex,
                 cpu_seconds_per_byte,
+                precision: link.precision,
                 origin: None,
             })
         };
@@ -135,9 +137,17 @@ fn link_cases() -> impl Strategy<Value = Option<LinkCase>> {
     let speed = prop::sample::select(vec![1e-11, 1e-9, 4e-9, 1e-8]);
     let cpu = || prop::sample::select(vec![0.0, 1e-10, 2e-9]);
     let duplex = prop::sample::select(vec![Duplex::Full, Duplex::Half]);
-    let link = (0.0..1e-6, speed, duplex, cpu(), cpu()).prop_map(|(latency, seconds_per_byte, duplex, one, other)| {
-        LinkCase { latency, seconds_per_byte, duplex, cpu: [one, other] }
-    });
+    let precision =
+        prop::sample::select(vec![TransferPrecision::F32, TransferPrecision::F16, TransferPrecision::Int8]);
+    let link = (0.0..1e-6, speed, duplex, [cpu(), cpu()], precision).prop_map(
+        |(latency, seconds_per_byte, duplex, cpu, precision)| LinkCase {
+            latency,
+            seconds_per_byte,
+            duplex,
+            cpu,
+            precision,
+        },
+    );
     prop_oneof![1 => Just(None), 6 => link.prop_map(Some)]
 }
 
@@ -257,7 +267,8 @@ proptest! {
 /// Two hosts of one core, on which each of four operators takes 1000 ns; values of 400 bytes.
 fn two_hosts(seconds_per_byte: f64) -> SystemCase {
     let host = HostCase { cores: vec![1], times: vec![vec![Some(1000); 4]], hand_over: 0.0, link: None, memory: None };
-    let link = LinkCase { latency: 5e-7, seconds_per_byte, duplex: Duplex::Full, cpu: [1e-9, 2e-9] };
+    let precision = TransferPrecision::F32;
+    let link = LinkCase { latency: 5e-7, seconds_per_byte, duplex: Duplex::Full, cpu: [1e-9, 2e-9], precision };
     SystemCase { sizes: vec![100; 4], hosts: vec![host.clone(), host], links: vec![Some(link)] }
 }
 

@@ -1,8 +1,8 @@
 //! What a frame's values take from one host to another.
 
-use millstream_board::host_of;
+use millstream_board::{TransferPrecision, host_of};
 use millstream_cost::{CostTable, HostCrossing, LaneId, Nanoseconds};
-use millstream_graph::{Graph, OperatorId};
+use millstream_graph::{DataType, Graph, OperatorId, Value};
 
 use crate::error::ScheduleError;
 use crate::schedule::{Schedule, Stage};
@@ -21,8 +21,10 @@ pub struct Crossing {
     /// What of the link is occupied: one direction of it, or all of it, by its number in the cost table
     /// ([`HostCrossing::lane`]).
     pub lane: LaneId,
-    /// Bytes of all that is still needed of a frame.
+    /// Bytes of all that is still needed of a frame, as it is sent.
     pub bytes: u64,
+    /// What 32-bit floats are sent as.
+    pub precision: TransferPrecision,
     /// For how long that occupies the lane.
     pub occupied: Nanoseconds,
     /// From when the last byte is sent until it is there.
@@ -42,6 +44,7 @@ impl Crossing {
             link: way.link.clone(),
             lane: way.lane,
             bytes,
+            precision: way.precision,
             occupied: way.occupied(bytes),
             latency: way.latency(),
             sending: way.sending(bytes),
@@ -55,9 +58,10 @@ impl Crossing {
     }
 }
 
-/// Bytes of all values that are still needed once these operators have run: what they made and others read or the
-/// network returns, and what the network is given and others read. Values of unknown size count as nothing.
-pub fn crossing_bytes(graph: &Graph, is_done: impl Fn(OperatorId) -> bool) -> u64 {
+/// Bytes of all values that are still needed once these operators have run, with 32-bit floats as they are sent: what
+/// they made and others read or the network returns, and what the network is given and others read. Values of unknown
+/// size count as nothing.
+pub fn crossing_bytes(graph: &Graph, precision: TransferPrecision, is_done: impl Fn(OperatorId) -> bool) -> u64 {
     let is_needed = |value| {
         let is_read = || graph.readers(value).iter().any(|&reader| !is_done(reader));
         match graph.producer(value) {
@@ -65,7 +69,15 @@ pub fn crossing_bytes(graph: &Graph, is_done: impl Fn(OperatorId) -> bool) -> u6
             None => graph.inputs().contains(&value) && is_read(),
         }
     };
-    graph.value_ids().filter(|&value| is_needed(value)).map(|value| graph.value(value).bytes().unwrap_or(0)).sum()
+    graph.value_ids().filter(|&value| is_needed(value)).map(|value| sent_bytes(graph.value(value), precision)).sum()
+}
+
+/// Bytes of a value as it is sent.
+fn sent_bytes(value: &Value, precision: TransferPrecision) -> u64 {
+    match (&value.shape, value.data_type) {
+        (Some(shape), Some(DataType::F32)) => shape.elements().saturating_mul(precision.bytes_per_float()),
+        _ => value.bytes().unwrap_or(0),
+    }
 }
 
 impl Stage {
@@ -103,7 +115,7 @@ impl Schedule {
                         let [from, to] = [from, to].map(str::to_owned);
                         return Err(ScheduleError::NoLink { stage: id, from, to });
                     };
-                    Some(Crossing::of(way, crossing_bytes(graph, |id| is_done[id.index()])))
+                    Some(Crossing::of(way, crossing_bytes(graph, way.precision, |id| is_done[id.index()])))
                 }
                 _ => None,
             });

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-use millstream_board::Processor;
+use millstream_board::{Processor, TransferPrecision};
 use millstream_cost::{CostTable, HostCrossing, LaneId, Nanoseconds};
 use millstream_schedule::{Replica, Schedule, Stage};
 use millstream_test_support::{board, chain_of, uniform_table};
@@ -19,6 +19,7 @@ fn way(from: &str, to: &str) -> HostCrossing {
         seconds_per_byte: 1e-9,
         sending_seconds_per_byte: 2e-9,
         receiving_seconds_per_byte: 3e-9,
+        precision: TransferPrecision::F32,
     }
 }
 

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-use millstream_board::{Processor, ProcessorClass};
+use millstream_board::{Processor, ProcessorClass, TransferPrecision};
 use millstream_cost::{CostTable, HostCrossing, LaneId, Nanoseconds, PowerOrigin, ProcessorPower};
 use millstream_graph::{DataType, Graph, GraphBuilder, NewOperator, OperatorKind, Shape};
 use millstream_schedule::{Replica, Schedule, ScheduleError, Stage};
@@ -64,6 +64,7 @@ fn way(latency: f64, per_byte: f64, sending: f64, receiving: f64) -> HostCrossin
         seconds_per_byte: per_byte * 1e-9,
         sending_seconds_per_byte: sending * 1e-9,
         receiving_seconds_per_byte: receiving * 1e-9,
+        precision: TransferPrecision::F32,
     }
 }
 

@@ -34,6 +34,8 @@ pub(crate) struct Reference {
     limit: Option<Duration>,
     /// How much rounding and other precisions change the results; found out when somebody has to know.
     rounding: OnceLock<f64>,
+    /// How much values change them that are sent in fewer bits.
+    transfers: f64,
 }
 
 impl Reference {
@@ -66,7 +68,25 @@ impl Reference {
             processor,
             limit,
             rounding: OnceLock::new(),
+            transfers: 0.0,
         })
+    }
+
+    /// The same where values that are sent in fewer bits change the results by so much, relative to the largest element.
+    pub(crate) fn with_transfers(self, transfers: f64) -> Self {
+        Self { transfers, ..self }
+    }
+
+    /// The largest difference of results, each for the frame of its place, from what is expected, relative to the
+    /// largest element.
+    pub(crate) fn largest_difference(&self, results: &[Vec<Tensor>]) -> Result<f64, Error> {
+        let mut differences = results.iter().zip(&self.expected).map(|(results, expected)| largest_difference(results, expected));
+        differences.try_fold(0.0, |largest: f64, difference| Ok(largest.max(difference?)))
+    }
+
+    /// The different frames.
+    pub(crate) fn frames(&self) -> &[Frame] {
+        &self.frames
     }
 
     /// How many different frames there are.
@@ -100,7 +120,7 @@ impl Reference {
 
     /// Compares what came of a frame with sequential inference, and returns the largest difference, relative to the
     /// largest element. A network that enlarges what is rounded may differ by more than others do: by what rounding
-    /// alone does to it, or another precision of the engines that compute it.
+    /// alone does to it, another precision of the engines that compute it, or of what is sent between hosts.
     pub(crate) fn check(&self, number: u64, results: &[Tensor]) -> Result<f64, Error> {
         let expected = &self.expected[self.place(number)];
         if results.len() != expected.len() {
@@ -111,7 +131,7 @@ impl Reference {
         for ((output, result), expected) in self.outputs.iter().zip(results).zip(expected) {
             let mut difference = compare(result, expected, Tolerance::default())?;
             if difference.wrong > 0 && difference.largest.is_finite() {
-                let tolerance = Tolerance { rounding: self.rounding()?, ..Tolerance::default() };
+                let tolerance = Tolerance { rounding: self.rounding()?.max(self.transfers), ..Tolerance::default() };
                 difference = compare(result, expected, tolerance)?;
             }
             if difference.wrong > 0 {

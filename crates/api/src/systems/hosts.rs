@@ -2,7 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use millstream_board::{Board, BoardSource, HostDocument, ProcessorClass, System, SystemDocument};
+use millstream_board::{
+    Board, BoardSource, HostDocument, ProcessorClass, System, SystemDocument, TransferPrecision,
+};
 use millstream_cost::{CostTable, DerivedClass, HostCrossing};
 
 use crate::error::{Error, InFile};
@@ -74,6 +76,12 @@ impl Hosts {
     pub fn address(&self, host: &str) -> Option<&str> {
         let place = self.system.hosts().iter().position(|other| other.id == host)?;
         self.described.get(place)?.address.as_deref()
+    }
+
+    /// What 32-bit floats are sent as between two hosts, by their places in the system; `None` if they have no link.
+    pub fn precision(&self, from: usize, to: usize) -> Option<TransferPrecision> {
+        let host = |place: usize| self.system.hosts().get(place).map(|host| host.id.as_str());
+        Some(self.system.link(host(from)?, host(to)?)?.precision)
     }
 
     /// All hosts as one board, which schedules of the system are for.

@@ -93,11 +93,7 @@ impl HostPart {
     /// # Errors
     /// [`Error::Onnx`] if the part can't be a model of its own, [`Error::Schedule`] if its stages do not fit the board.
     pub fn load(&self, hosts: &Hosts, network: &Network, whole: &ScheduleDocument) -> Result<LoadedPart, Error> {
-        let graph = network.graph();
-        let members: HashSet<OperatorId> = self.operators().into_iter().collect();
-        let ordered: Vec<OperatorId> = graph.order().iter().copied().filter(|id| members.contains(id)).collect();
-        let sub_model = network.model().segment(&ordered, WeightStorage::Inline)?;
-        let part = Network::from_bytes(sub_model.bytes, network.source(), ReadOptions::default())?;
+        let (graph, part) = (network.graph(), self.network(network)?);
         let host = hosts.system().hosts().get(self.host).ok_or(Error::Incomplete { what: "such host" })?;
         let schedule = self.schedule(graph, part.graph(), host)?;
 
@@ -109,14 +105,18 @@ impl HostPart {
         let document = document(&schedule, predicted, &whole.algorithm, whole.objective, &part, &board);
         let scheduled = Scheduled::alone(part, document, &board)?;
         let part_graph = scheduled.network.graph();
-        let values: HashMap<&str, ValueId> = graph.value_ids().map(|id| (graph.value(id).name.as_str(), id)).collect();
-        let names = |ids: &[ValueId]| -> Result<Vec<ValueId>, Error> {
-            let known = |&id: &ValueId| values.get(part_graph.value(id).name.as_str()).copied();
-            let unknown = || Error::Defect("a part of a network has values that the network has not".to_owned());
-            ids.iter().map(|id| known(id).ok_or_else(unknown)).collect()
-        };
-        let (inputs, outputs) = (names(part_graph.inputs())?, names(part_graph.outputs())?);
+        let inputs = in_whole(graph, part_graph, part_graph.inputs())?;
+        let outputs = in_whole(graph, part_graph, part_graph.outputs())?;
         Ok(LoadedPart { machine, scheduled, inputs, outputs })
+    }
+
+    /// The part's operators as a network of their own.
+    pub(super) fn network(&self, network: &Network) -> Result<Network, Error> {
+        let members: HashSet<OperatorId> = self.operators().into_iter().collect();
+        let order = network.graph().order().iter().copied();
+        let ordered: Vec<OperatorId> = order.filter(|id| members.contains(id)).collect();
+        let sub_model = network.model().segment(&ordered, WeightStorage::Inline)?;
+        Network::from_bytes(sub_model.bytes, network.source(), ReadOptions::default())
     }
 
     /// The stages with the operators of the part's network and the processors of the host's board.
@@ -140,6 +140,14 @@ impl HostPart {
         }
         Ok(Schedule { stages })
     }
+}
+
+/// Values of a part as those of the whole network.
+pub(super) fn in_whole(whole: &Graph, part: &Graph, ids: &[ValueId]) -> Result<Vec<ValueId>, Error> {
+    let values: HashMap<&str, ValueId> = whole.value_ids().map(|id| (whole.value(id).name.as_str(), id)).collect();
+    let known = |&id: &ValueId| values.get(part.value(id).name.as_str()).copied();
+    let unknown = || Error::Defect("a part of a network has values that the network has not".to_owned());
+    ids.iter().map(|id| known(id).ok_or_else(unknown)).collect()
 }
 
 /// The engines that a schedule was planned for on one of its hosts, by the labels of the host's own board.

@@ -14,8 +14,12 @@ use crate::duration::Budget;
 pub(crate) struct DeployCommand {
     /// The board as ssh knows it: USER@HOST, a name of ~/.ssh/config, or ssh://USER@HOST:PORT. It must let you in
     /// without a password
-    #[arg(value_name = "USER@HOST", value_parser = parse_host)]
-    pub(crate) host: String,
+    #[arg(value_name = "USER@HOST", value_parser = parse_host, required_unless_present = "system")]
+    pub(crate) host: Option<String>,
+    /// Plan and run on several boards with links between them instead: a system file, or the name of a built-in system.
+    /// By the costs that it names; `millstream-node` and what it needs must be on the hosts
+    #[arg(long, value_name = "FILE|NAME", conflicts_with_all = ["host", "package", "budget", "remote_folder", "keep", "ssh_config"])]
+    pub(crate) system: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) model: ModelArguments,
     #[command(flatten)]
@@ -32,7 +36,8 @@ pub(crate) struct DeployCommand {
     /// Frames to stream through the schedule [default: as `run`]
     #[arg(long, value_parser = parse_count::<u64>)]
     pub(crate) frames: Option<u64>,
-    /// The folder for board.json, profile.json, schedule.json and run.json; what it has of these is replaced
+    /// The folder for board.json, profile.json, schedule.json and run.json, or of a system for its schedules, run.json
+    /// and trace.json; what it has of these is replaced
     #[arg(short, long, value_name = "FOLDER", default_value = "deployed")]
     pub(crate) output: PathBuf,
     /// The folder on the board in which one for this command is made, and removed in the end [default: the home folder]
@@ -47,6 +52,9 @@ pub(crate) struct DeployCommand {
     /// Print the report of the run as JSON
     #[arg(long)]
     pub(crate) json: bool,
+    /// With --system: what else `millstream-node run` takes, such as --via, --address and --tls-certificate
+    #[arg(last = true, value_name = "FLAGS", requires = "system")]
+    pub(crate) more: Vec<String>,
 }
 
 /// What begins with a dash would be an option of ssh's.

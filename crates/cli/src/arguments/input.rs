@@ -41,6 +41,14 @@ impl InputArguments {
         Ok(())
     }
 
+    /// Whether images are made tensors in another way than without options.
+    #[cfg(unix)]
+    pub(crate) fn brings_into_form(&self) -> bool {
+        let usual = ImageOptions::default();
+        let is_usual = (self.resize, self.channel_order) == (usual.resizing, usual.order);
+        !is_usual || self.scale.is_some() || !self.mean.is_empty() || !self.std.is_empty()
+    }
+
     /// The same as flags, for another computer where the files have these names.
     #[cfg(unix)]
     pub(crate) fn flags(&self, inputs: &[String]) -> Vec<String> {

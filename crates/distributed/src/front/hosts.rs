@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use super::clock::HostClock;
 use crate::error::DistributedError;
 use crate::message::{Identity, Tell};
 use crate::route::{PlanId, Route};
@@ -17,6 +18,7 @@ pub(super) struct HostView {
     pub(super) present_since: Option<Duration>,
     pub(super) prepared: BTreeSet<PlanId>,
     pub(super) refused: BTreeMap<PlanId, String>,
+    pub(super) clock: HostClock,
 }
 
 /// What an answer of a host means.
@@ -41,6 +43,7 @@ impl HostView {
             present_since: None,
             prepared: BTreeSet::new(),
             refused: BTreeMap::new(),
+            clock: HostClock::default(),
         }
     }
 
@@ -62,6 +65,11 @@ impl HostView {
         }
         let is_restarted = self.incarnation.is_some_and(|known| tell.incarnation > known);
         self.incarnation = Some(tell.incarnation);
+        if is_restarted {
+            self.clock = HostClock::default();
+        }
+        let clock = Duration::from_nanos(tell.clock_nanoseconds);
+        self.clock.read(Duration::from_nanos(tell.nanoseconds), clock, now);
         self.heard = now;
         self.prepared = tell.prepared.into_iter().collect();
         self.refused = tell.refused.into_iter().collect();

@@ -1,5 +1,6 @@
 //! The front: beside whoever has frames.
 
+mod clock;
 mod frames;
 mod hosts;
 mod phase;
@@ -9,7 +10,7 @@ use std::time::Duration;
 
 use crate::error::{DistributedError, FrameFailure};
 use crate::front::phase::Phase;
-use crate::message::{Ask, FrameTag, FrameValue, Identity, Message, MessageKind, StageFigures};
+use crate::message::{Ask, FrameTag, FrameValue, Identity, Message, MessageKind, StageFigures, HostSpan};
 use crate::options::FrontOptions;
 use crate::route::{HostId, PlanId, Route};
 use frames::{Frames, Outcome};
@@ -39,8 +40,10 @@ pub enum FrontAction {
     Figures {
         /// Which host.
         host: HostId,
-        /// What they did.
+        /// What they did in all.
         figures: Vec<StageFigures>,
+        /// When they worked on single frames, in the time of the [`Front`].
+        spans: Vec<HostSpan>,
     },
 }
 
@@ -183,7 +186,10 @@ impl Front {
             MessageKind::Answer { tag, failure } => self.answered(tag, failure.map_or(Ok(message.values), Err), now),
             MessageKind::Probed { epoch } => self.probed(epoch, now),
             MessageKind::Missing { epoch, detail } if epoch == self.epoch => self.fault(&detail, now),
-            MessageKind::Figures(figures) => self.actions.push(FrontAction::Figures { host: from, figures }),
+            MessageKind::Figures { stages, spans } => {
+                let spans = self.hosts.get(from.0).map_or_else(Vec::new, |host| host.clock.translated(spans));
+                self.actions.push(FrontAction::Figures { host: from, figures: stages, spans });
+            }
             _ => {}
         }
         self.take()

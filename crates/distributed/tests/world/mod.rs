@@ -243,7 +243,7 @@ impl World {
             }
             (Peer::Host(HostId(host)), _) => {
                 let Some(side) = &mut self.hosts[host] else { return };
-                let actions = side.receive(message);
+                let actions = side.receive(message, self.now);
                 self.of_host(host, actions);
             }
             (Peer::Front, Peer::Front) => unreachable!(),

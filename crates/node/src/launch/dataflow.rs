@@ -6,6 +6,7 @@ use std::path::Path;
 use millstream_distributed::{HostId, Peer};
 use serde_json::{Map, Value, json};
 
+use super::machine::MachinePlace;
 use crate::dora::{input, node_name, output};
 
 /// The variable that names the file of the deployment for its processes.
@@ -18,11 +19,12 @@ pub(crate) const FRONT_MACHINE: &str = "millstream-front";
 const BESIDE_FRAMES: usize = 64;
 
 /// The dataflow of a front and hosts, everybody with everybody, since schedules may change. Queues have room for all
-/// frames that may be under way, so none is dropped. It is JSON, which YAML contains.
-pub(crate) fn dataflow(program: &Path, deployment: &Path, hosts: &[String], in_flight: usize) -> Value {
-    let peers: Vec<Peer> =
-        std::iter::once(Peer::Front).chain((0..hosts.len()).map(|host| Peer::Host(HostId(host)))).collect();
-    let node = |&peer: &Peer| {
+/// frames that may be under way, so none is dropped. It is JSON, which YAML contains. The first machine is the front's,
+/// the others are the hosts'.
+pub(crate) fn dataflow(program: &Path, deployment: &Path, machines: &[MachinePlace], in_flight: usize) -> Value {
+    let hosts = (0..machines.len().saturating_sub(1)).map(|host| Peer::Host(HostId(host)));
+    let peers: Vec<Peer> = std::iter::once(Peer::Front).chain(hosts).collect();
+    let node = |(&peer, machine): (&Peer, &MachinePlace)| {
         let others = peers.iter().filter(|&&other| other != peer);
         let inputs: Map<String, Value> = others
             .clone()
@@ -33,14 +35,14 @@ pub(crate) fn dataflow(program: &Path, deployment: &Path, hosts: &[String], in_f
             .collect();
         let outputs: Vec<String> = others.map(|&other| output(other)).collect();
 
-        let mut environment = inherited();
+        let mut environment = inherited(machine.is_here());
         environment.insert(DEPLOYMENT.to_owned(), deployment.display().to_string());
-        let (verb, machine, policy) = match peer {
-            Peer::Front => ("front", FRONT_MACHINE.to_owned(), "never"),
-            Peer::Host(HostId(place)) => ("host", hosts.get(place).cloned().unwrap_or_default(), "on-failure"),
+        let (verb, policy) = match peer {
+            Peer::Front => ("front", "never"),
+            Peer::Host(_) => ("host", "on-failure"),
         };
         if let Peer::Host(_) = peer {
-            environment.insert(HOST.to_owned(), machine.clone());
+            environment.insert(HOST.to_owned(), machine.name.clone());
         }
 
         json!({
@@ -48,29 +50,37 @@ pub(crate) fn dataflow(program: &Path, deployment: &Path, hosts: &[String], in_f
             "path": program.display().to_string(),
             "args": verb,
             "env": environment,
-            "deploy": {"machine": machine},
+            "deploy": {"machine": machine.name},
             "restart_policy": policy,
             "inputs": inputs,
             "outputs": outputs,
         })
     };
-    json!({"nodes": peers.iter().map(node).collect::<Vec<_>>()})
+    json!({"nodes": peers.iter().zip(machines).map(node).collect::<Vec<_>>()})
 }
 
-/// What processes elsewhere need of this one's environment.
-fn inherited() -> BTreeMap<String, String> {
-    let names = ["HOME", "ORT_DYLIB_PATH", "MILLSTREAM_LOG", "XDG_CACHE_HOME", "RUST_BACKTRACE"];
-    names.into_iter().filter_map(|name| Some((name.to_owned(), std::env::var(name).ok()?))).collect()
+/// What other processes need of this one's environment: elsewhere, folders and libraries are in other places.
+fn inherited(is_here: bool) -> BTreeMap<String, String> {
+    let everywhere = ["MILLSTREAM_LOG", "RUST_BACKTRACE"];
+    let here: &[&str] = if is_here { &["HOME", "ORT_DYLIB_PATH", "XDG_CACHE_HOME"] } else { &[] };
+    let names = everywhere.into_iter().chain(here.iter().copied());
+    names.filter_map(|name| Some((name.to_owned(), std::env::var(name).ok()?))).collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::dataflow;
+    use super::{FRONT_MACHINE, MachinePlace, dataflow};
 
     #[test]
     fn everybody_hears_everybody_with_room_for_all_frames() {
-        let hosts = ["rk".to_owned(), "pi".to_owned()];
-        let flow = dataflow("/bin/node".as_ref(), "/tmp/deployment.json".as_ref(), &hosts, 6);
+        let machine = |(name, via): (&str, &[&str])| MachinePlace {
+            name: name.to_owned(),
+            address: "127.0.0.1".to_owned(),
+            via: via.iter().map(|word| (*word).to_owned()).collect(),
+            port: 1,
+        };
+        let machines = [(FRONT_MACHINE, &[][..]), ("rk", &[]), ("pi", &["ssh", "pi"])].map(machine);
+        let flow = dataflow("/bin/node".as_ref(), "/tmp/deployment.json".as_ref(), &machines, 6);
         let nodes = flow["nodes"].as_array().unwrap_or_else(|| unreachable!());
         assert_eq!(nodes.len(), 3);
         for node in nodes {
@@ -87,6 +97,8 @@ mod tests {
             }
         }
         assert_eq!(nodes[2]["deploy"]["machine"], "pi");
+        let finds = |node: usize| nodes[node]["env"]["HOME"].is_string();
+        assert_eq!([finds(1), finds(2)], [std::env::var_os("HOME").is_some(), false]);
         assert_eq!(nodes[2]["inputs"]["from-0"]["source"], "host-0/to-1");
     }
 }

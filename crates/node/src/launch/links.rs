@@ -12,7 +12,8 @@ use millstream_report::{Align, Table};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::processes::{Dora, MachinePlace, Processes, free_port};
+use super::machine::MachinePlace;
+use super::processes::{Dora, Processes, free_port};
 use super::{LOOK, LaunchOptions, write};
 use crate::dora::{input, node_name, output};
 use crate::meter::{Direction, SIZES};
@@ -89,13 +90,13 @@ fn measure_link(hosts: &Hosts, ends: &[String; 2], folder: &Path, options: &Laun
         folder: folder.to_owned(),
         port: free_port()?,
         address: options.address.clone(),
+        tls: options.tls.clone(),
     };
     let via = machines.first().map(|machine| machine.via.clone()).unwrap_or_default();
-    let processes = Processes::start(dora, machines)?;
+    let processes = Processes::start(dora, machines, &[])?;
     processes.start_dataflow(&flow)?;
-    let text = await_results(&results, &via, options);
-    processes.end();
-    let told: Result<Vec<Direction>, String> = serde_json::from_str(&text?).context("cannot read the results")?;
+    let text = await_results(&results, &via, options)?;
+    let told: Result<Vec<Direction>, String> = serde_json::from_str(&text).context("cannot read the results")?;
     told.map_err(anyhow::Error::msg)
 }
 

@@ -2,7 +2,9 @@
 
 mod dataflow;
 mod links;
+mod machine;
 mod processes;
+mod tls;
 
 use std::{fs, thread};
 use std::path::{Path, PathBuf};
@@ -15,10 +17,12 @@ use anyhow::{Context, Result, bail};
 use crate::deployment::{Deployment, LoadedDeployment};
 use crate::report::Report;
 use dataflow::{FRONT_MACHINE, dataflow};
-use processes::{Dora, MachinePlace, Processes, free_port};
+use machine::MachinePlace;
+use processes::{Dora, Processes, free_port};
 
 pub use dataflow::{DEPLOYMENT, HOST};
 pub use links::{METER, MeasuredLink, measure_links, text as links_text};
+pub use tls::TlsFiles;
 
 /// How often it is looked whether the report is there.
 const LOOK: Duration = Duration::from_millis(50);
@@ -35,6 +39,8 @@ pub struct LaunchOptions {
     pub address: String,
     /// Per host that is not this computer, what a command there begins with: `rk=ssh me@rk`.
     pub via: Vec<(String, Vec<String>)>,
+    /// If what goes between hosts is to be encrypted.
+    pub tls: Option<TlsFiles>,
     /// How long everything may take; as long as it likes if nobody says.
     pub limit: Option<Duration>,
     /// Set when somebody wants it to end.
@@ -49,6 +55,7 @@ impl LaunchOptions {
             dora: PathBuf::from("dora"),
             address: "127.0.0.1".to_owned(),
             via: Vec::new(),
+            tls: None,
             limit: None,
             is_over: Arc::default(),
         }
@@ -81,20 +88,23 @@ pub fn launch(
     // What does not fit together is known before anything is started.
     let loaded = deployment.clone().load()?.with_inputs()?;
     let file = folder.join("deployment.json");
-    write(&file, &serde_json::to_string_pretty(deployment)?)?;
+    let text = serde_json::to_string_pretty(deployment)?;
     let hosts: Vec<String> = loaded.hosts.system().hosts().iter().map(|host| host.id.clone()).collect();
     let machines = machines(&hosts, options, &loaded)?;
     let flow = folder.join("dataflow.yml");
-    write(&flow, &serde_json::to_string_pretty(&dataflow(&options.program, &file, &hosts, loaded.in_flight()))?)?;
+    write(&flow, &serde_json::to_string_pretty(&dataflow(&options.program, &file, &machines, loaded.in_flight()))?)?;
 
     let port = free_port()?;
-    let dora =
-        Dora { program: options.dora.clone(), folder: folder.to_owned(), port, address: options.address.clone() };
-    let mut processes = Processes::start(dora, machines)?;
+    let dora = Dora {
+        program: options.dora.clone(),
+        folder: folder.to_owned(),
+        port,
+        address: options.address.clone(),
+        tls: options.tls.clone(),
+    };
+    let mut processes = Processes::start(dora, machines, &[(&file, &text)])?;
     processes.start_dataflow(&flow)?;
-    let report = await_report(deployment, &mut processes, options, meanwhile);
-    processes.end();
-    report
+    await_report(deployment, &mut processes, options, meanwhile)
 }
 
 fn await_report(

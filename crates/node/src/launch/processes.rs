@@ -10,6 +10,9 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
+use super::machine::MachinePlace;
+use super::tls::{TlsFiles, overlay};
+
 /// How long dora-rs may take to start something.
 const START: Duration = Duration::from_secs(30);
 /// How long processes are given to end by themselves.
@@ -26,19 +29,8 @@ pub(crate) struct Dora {
     pub(crate) port: u16,
     /// The address of the coordinator.
     pub(crate) address: String,
-}
-
-/// A machine that a daemon is to run on.
-#[derive(Debug, Clone)]
-pub(crate) struct MachinePlace {
-    /// What dora-rs calls it.
-    pub(crate) name: String,
-    /// The address at which the other machines reach it.
-    pub(crate) address: String,
-    /// What a command there begins with, such as `ssh me@board`; empty for this one.
-    pub(crate) via: Vec<String>,
-    /// The port at which other daemons reach its daemon.
-    pub(crate) port: u16,
+    /// If what goes between machines is to be encrypted.
+    pub(crate) tls: Option<TlsFiles>,
 }
 
 /// A process that is ended when this is dropped.
@@ -64,13 +56,17 @@ pub(crate) struct Processes {
 }
 
 impl Processes {
-    /// Starts a coordinator, and a daemon on each machine.
-    pub(crate) fn start(dora: Dora, machines: Vec<MachinePlace>) -> Result<Self> {
+    /// Starts a coordinator, and a daemon on each machine, which all have files of these texts then.
+    pub(crate) fn start(dora: Dora, machines: Vec<MachinePlace>, files: &[(&Path, &str)]) -> Result<Self> {
         let port = dora.port.to_string();
         let coordinator = ["coordinator", "--interface", &dora.address, "--port", &port, "--store", "memory"];
         let coordinator = dora.spawn(&[], "coordinator", &coordinator.map(str::to_owned))?;
         let mut processes = Self { dora, machines, daemons: Vec::new(), _coordinator: coordinator };
         processes.await_coordinator()?;
+        for machine in &processes.machines {
+            machine.make_folder(&processes.dora.folder)?;
+            files.iter().try_for_each(|(path, text)| machine.put(path, text))?;
+        }
         for place in 0..processes.machines.len() {
             let daemon = processes.daemon(place)?;
             processes.daemons.push(daemon);
@@ -91,10 +87,9 @@ impl Processes {
 
     fn daemon(&self, place: usize) -> Result<Process> {
         let machine = self.machines.get(place).context("there is no such machine")?;
-        let others = self.machines.iter().filter(|other| other.name != machine.name);
-        let endpoints: Vec<String> = others.map(|other| format!("tcp/{}:{}", other.address, other.port)).collect();
+        let others: Vec<&MachinePlace> = self.machines.iter().filter(|other| other.name != machine.name).collect();
         // Nodes that are started by hand would call there; there are none.
-        let local = if machine.via.is_empty() { free_port()? } else { machine.port.wrapping_add(1) };
+        let local = if machine.is_here() { free_port()? } else { machine.port.wrapping_add(1) };
         let mut arguments = vec![
             "daemon".to_owned(),
             "--machine-id".to_owned(),
@@ -106,12 +101,17 @@ impl Processes {
             "--local-listen-port".to_owned(),
             local.to_string(),
             "--zenoh-no-multicast".to_owned(),
-            "--zenoh-listen".to_owned(),
-            format!("{}:{}", machine.address, machine.port),
         ];
-        for endpoint in endpoints {
-            arguments.extend(["--zenoh-connect".to_owned(), endpoint]);
-        }
+        arguments.extend(match &self.dora.tls {
+            None => in_the_open(machine, &others),
+            Some(files) => {
+                let path = self.dora.folder.join(format!("{}-zenoh.json", machine.name));
+                machine.put(&path, &overlay(files, machine, &others).to_string())?;
+                // What is not encrypted stays on the machine.
+                let listen = ["--zenoh-listen", "127.0.0.1", "--zenoh-config-overlay"].map(str::to_owned);
+                [&listen[..], &[path.display().to_string()]].concat()
+            }
+        });
         self.dora.spawn(&machine.via, &machine.name, &arguments)
     }
 
@@ -162,12 +162,13 @@ impl Processes {
     }
 
     /// Ends what runs, in good order if that is soon done.
-    pub(crate) fn end(self) {
+    fn end(&self) {
         let port = self.dora.port.to_string();
-        let mut command = self.dora.command(&[]);
-        command.args(["stop", "--all", "--grace-duration", "1s", "--coordinator-port", &port]);
-        command.args(["--coordinator-addr", &self.dora.address]);
-        if let Ok(mut child) = command.spawn() {
+        // Daemons elsewhere don't end with what connects them to this process.
+        for words in [&["stop", "--all", "--grace-duration", "1s"][..], &["down"]] {
+            let mut command = self.dora.command(&[]);
+            command.args(words).args(["--coordinator-port", &port, "--coordinator-addr", &self.dora.address]);
+            let Ok(mut child) = command.spawn() else { continue };
             let begin = Instant::now();
             while begin.elapsed() < GRACE && matches!(child.try_wait(), Ok(None)) {
                 thread::sleep(Duration::from_millis(20));
@@ -175,7 +176,27 @@ impl Processes {
             let _ = child.kill();
             let _ = child.wait();
         }
+        for machine in &self.machines {
+            if let Err(error) = machine.remove_folder(&self.dora.folder) {
+                tracing::warn!("{error:#}");
+            }
+        }
     }
+}
+
+impl Drop for Processes {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// Where a daemon listens and what it connects to without encryption.
+fn in_the_open(machine: &MachinePlace, others: &[&MachinePlace]) -> Vec<String> {
+    let mut arguments = vec!["--zenoh-listen".to_owned(), format!("{}:{}", machine.address, machine.port)];
+    for other in others {
+        arguments.extend(["--zenoh-connect".to_owned(), format!("tcp/{}:{}", other.address, other.port)]);
+    }
+    arguments
 }
 
 impl Dora {
@@ -192,7 +213,11 @@ impl Dora {
         words.push(self.program.clone().into());
         let mut words = words.into_iter();
         let mut command = Command::new(words.next().unwrap_or_default());
-        command.args(words).current_dir(&self.folder).env("HOME", &self.folder).stdin(Stdio::null());
+        command.args(words).current_dir(&self.folder).stdin(Stdio::null());
+        // Elsewhere it is a folder that is not removed with this one, and what gets there looks for its keys at home.
+        if via.is_empty() {
+            command.env("HOME", &self.folder);
+        }
         command.stdout(Stdio::null()).stderr(Stdio::null());
         command
     }

@@ -13,6 +13,11 @@ use millstream_node::deployment::Deployment;
 
 /// Hosts with a core of this computer each, and links between all of them.
 pub(crate) fn system(folder: &Path, hosts: &[&str]) {
+    system_that_sends(folder, hosts, "f32");
+}
+
+/// The same with what floats are sent as.
+pub(crate) fn system_that_sends(folder: &Path, hosts: &[&str], precision: &str) {
     let cores: Vec<u32> = Machine::detect().unwrap().board().cores().map(|core| core.id.0).collect();
     let host = |(place, id): (usize, &&str)| {
         let core = cores[place % cores.len()];
@@ -24,7 +29,10 @@ pub(crate) fn system(folder: &Path, hosts: &[&str]) {
         format!(r#"{{"id": "{id}", "board": {board}, "cost": "none"}}"#)
     };
     let link = |one: &str, other: &str| {
-        format!(r#"{{"hosts": ["{one}", "{other}"], "latency_seconds": 1e-4, "bytes_per_second": 1e9}}"#)
+        format!(
+            r#"{{"hosts": ["{one}", "{other}"], "latency_seconds": 1e-4, "bytes_per_second": 1e9,
+                "precision": "{precision}"}}"#
+        )
     };
     let links =
         hosts.iter().enumerate().flat_map(|(place, one)| hosts[..place].iter().map(move |other| link(one, other)));
@@ -76,6 +84,9 @@ pub(crate) fn deployment(folder: &Path, schedules: &[&str], frames: u64) -> Depl
         inputs: Vec::new(),
         frames,
         in_flight: None,
+        expected: None,
+        tolerance: None,
+        trace: None,
         report: folder.join("report.json"),
     }
 }

@@ -1,6 +1,6 @@
 //! What lies between hosts, as far as it matters to a search.
 
-use millstream_board::System;
+use millstream_board::{System, TransferPrecision};
 use millstream_cost::{CostTable, HostCrossing, Nanoseconds};
 use millstream_partition::BlockId;
 use millstream_schedule::Crossing;
@@ -18,7 +18,7 @@ pub(super) struct Links {
 /// What the link from one host to another takes, in this direction.
 #[derive(Debug, Clone)]
 pub(super) struct HostLinkTimes {
-    /// What sending and receiving a byte costs.
+    /// What sending and receiving costs.
     pub(super) sending: Rate,
     pub(super) receiving: Rate,
     /// What a frame takes that goes over it after each number of blocks.
@@ -38,16 +38,22 @@ pub(super) struct FrameTimes {
     pub(super) receiving: Nanoseconds,
 }
 
-/// Seconds for a byte; two are the same if all their bits are.
+/// What an end of a link pays for values. Two are the same if any value costs the same by them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Rate(u64);
+pub(super) struct Rate {
+    /// The bits of the seconds for a byte that is sent.
+    seconds_per_byte: u64,
+    /// What decides how many bytes of a value are sent.
+    precision: TransferPrecision,
+}
 
 impl Links {
-    /// `bytes` are those that are needed after each number of blocks.
-    pub(super) fn new(system: &System, table: &CostTable, bytes: &[u64]) -> Self {
+    /// `bytes` are those that are needed after each number of blocks, as they are sent.
+    pub(super) fn new(system: &System, table: &CostTable, bytes: impl Fn(TransferPrecision) -> Vec<u64>) -> Self {
         let names: Vec<&str> = system.hosts().iter().map(|host| host.id.as_str()).collect();
         let pairs = names.iter().flat_map(|from| names.iter().map(move |to| (*from, *to)));
-        let links = pairs.map(|(from, to)| Some(HostLinkTimes::new(table.crossing(from, to)?, bytes))).collect();
+        let times = |crossing: &HostCrossing| HostLinkTimes::new(crossing, &bytes(crossing.precision));
+        let links = pairs.map(|(from, to)| table.crossing(from, to).map(times)).collect();
         Self { host_count: names.len(), links }
     }
 
@@ -69,9 +75,10 @@ impl Links {
 
 impl HostLinkTimes {
     fn new(crossing: &HostCrossing, bytes: &[u64]) -> Self {
+        let rate = |seconds: f64| Rate { seconds_per_byte: seconds.to_bits(), precision: crossing.precision };
         Self {
-            sending: Rate(crossing.sending_seconds_per_byte.to_bits()),
-            receiving: Rate(crossing.receiving_seconds_per_byte.to_bits()),
+            sending: rate(crossing.sending_seconds_per_byte),
+            receiving: rate(crossing.receiving_seconds_per_byte),
             frames: bytes.iter().map(|&bytes| FrameTimes::of(crossing, bytes)).collect(),
         }
     }

@@ -13,7 +13,7 @@ mod variants;
 
 use std::sync::Arc;
 
-use millstream_board::System;
+use millstream_board::{System, TransferPrecision};
 use millstream_cost::CostTable;
 use millstream_graph::{Graph, OperatorId};
 use millstream_partition::{BlockId, Chain};
@@ -65,10 +65,9 @@ impl SystemProblem {
             return Err(PipelineError::Unsupported { operator: graph.operator(id).name.clone() });
         }
         let blocks = chain.blocks().len();
-        let bytes = bytes_after(graph, chain);
-        let links = Links::new(system, table, &bytes);
+        let links = Links::new(system, table, |precision| bytes_after(graph, chain, precision));
         let network = NetworkCosts { graph, chain, table };
-        let host = |place: HostPlace| HostProblem::new(network, system, place, &links, &bytes);
+        let host = |place: HostPlace| HostProblem::new(network, system, place, &links);
         let hosts = HostPlace::all(host_count).map(host).collect::<Result<Vec<_>, _>>()?;
         let occupies_links = hosts.iter().any(|host| host.within().has_links());
         let board_links = occupies_links.then(|| LinkEvaluator::new(graph, table));
@@ -104,14 +103,14 @@ impl SystemProblem {
     }
 }
 
-/// What is still needed of a frame after so many blocks, in bytes; nothing of it has to go anywhere before the first
-/// and after the last.
-fn bytes_after(graph: &Graph, chain: &Chain) -> Vec<u64> {
+/// What is still needed of a frame after so many blocks, in bytes as they are sent; nothing of it has to go anywhere
+/// before the first and after the last.
+fn bytes_after(graph: &Graph, chain: &Chain, precision: TransferPrecision) -> Vec<u64> {
     let mut is_done = vec![false; graph.operators().len()];
     let mut bytes = vec![0];
     for block in chain.blocks() {
         block.operators.iter().for_each(|id| is_done[id.index()] = true);
-        bytes.push(crossing_bytes(graph, |id| is_done[id.index()]));
+        bytes.push(crossing_bytes(graph, precision, |id| is_done[id.index()]));
     }
     bytes
 }

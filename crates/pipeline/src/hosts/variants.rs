@@ -26,9 +26,9 @@ pub(super) struct NetworkCosts<'a> {
 pub(super) struct HostProblem {
     /// Its name.
     pub(super) name: String,
-    /// What receiving a byte costs, for each kind of link that leads here.
+    /// What receiving costs, for each kind of link that leads here.
     receiving: Vec<Rate>,
-    /// What sending a byte costs, for each kind of link that leads away.
+    /// What sending costs, for each kind of link that leads away.
     sending: Vec<Rate>,
     variants: VariantTable<Problem>,
 }
@@ -39,7 +39,6 @@ impl HostProblem {
         system: &System,
         place: HostPlace,
         links: &Links,
-        bytes: &[u64],
     ) -> Result<Self, PipelineError> {
         let host = &system.hosts()[place.index()];
         let board = host.in_system();
@@ -56,7 +55,7 @@ impl HostProblem {
             None => within.clone(),
         };
 
-        let nothing = || vec![Default::default(); bytes.len()];
+        let nothing = || vec![Default::default(); chain.blocks().len() + 1];
         let variants = VariantTable::of(&receiving, &sending, |entry, exit| {
             let base = if entry.is_some() { &entered } else { &within };
             let received = entry.and_then(|rate| links.to(place).find(|link| link.receiving == *rate));

@@ -10,6 +10,7 @@ mod freight;
 mod package;
 mod shell;
 mod ssh;
+mod system;
 
 use anyhow::{Context, Result, bail};
 use millstream::{Network, RunReport, files};
@@ -36,18 +37,22 @@ const DAMAGED: i32 = 91;
 const OTHER_VERSION: i32 = 92;
 
 pub(crate) fn run(command: &DeployCommand) -> Result<()> {
+    let Some(host) = &command.host else {
+        let system = command.system.as_deref().context("say which board, or --system with several")?;
+        return system::run(command, system);
+    };
     interrupt::listen();
     files::check_folder(&command.output)?;
     let model = command.model.model.as_deref().unwrap_or(DEFAULT_MODEL);
     // What is wrong with the model is better known before it is copied.
     Network::open(model, command.model.dimensions.read_options()?)?.with_inputs(&command.inputs.inputs())?;
-    let ssh = Ssh::new(&command.host, command.ssh_config.as_deref());
+    let ssh = Ssh::new(host, command.ssh_config.as_deref());
     let told = board::ask(&ssh, command.remote_folder.as_deref())?;
     let archive = package::choose(command.package.as_deref(), &told.architecture)?;
     let checksum = package::checksum(&archive)?;
     let freight = Freight::gather(&archive, model, &command.inputs.inputs)?;
     let place = command.remote_folder.as_deref().unwrap_or("the home folder");
-    told.check_room(freight.bytes, &command.host, place)?;
+    told.check_room(freight.bytes, host, place)?;
 
     let deployed = Deployed::copy(command, ssh, &freight, &checksum)?;
     let done = deployed.work(&freight);

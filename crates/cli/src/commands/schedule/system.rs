@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::{Result, bail};
 use millstream::{Hosts, Network, SystemPlan, files, plan_system};
-use millstream_board::Processor;
+use millstream_board::{Processor, TransferPrecision};
 use millstream_pipeline::{Objective, Plan, choose};
 use millstream_report::{Align, Fact, FrontRow, Table, milliseconds, rate, stage_rows, stage_table};
 use millstream_schedule::{Crossing, LinkEvaluation, Schedule, ScheduleDocument};
@@ -32,6 +32,8 @@ struct CrossingPoint<'a> {
     from: &'a str,
     to: &'a str,
     bytes: u64,
+    #[serde(skip_serializing_if = "TransferPrecision::is_full")]
+    precision: TransferPrecision,
     occupied_seconds: f64,
     latency_seconds: f64,
 }
@@ -81,8 +83,8 @@ fn report(planned: &SystemPlan, objective: Objective) -> Report<'_> {
     let times = |crossing: &'_ Crossing| -> (f64, f64) { (crossing.occupied.seconds(), crossing.latency.seconds()) };
     let crossings = planned.crossings.iter().flatten().map(|crossing| {
         let (occupied_seconds, latency_seconds) = times(crossing);
-        let Crossing { link, from, to, bytes, .. } = crossing;
-        CrossingPoint { link, from, to, bytes: *bytes, occupied_seconds, latency_seconds }
+        let Crossing { link, from, to, bytes, precision, .. } = crossing;
+        CrossingPoint { link, from, to, bytes: *bytes, precision: *precision, occupied_seconds, latency_seconds }
     });
     let rivals = planned.rivals.iter().map(|rival| {
         let plan = rival.plan.as_ref().ok();
@@ -141,6 +143,7 @@ fn print(hosts: &Hosts, network: &Network, planned: &SystemPlan, objective: Obje
     output::line("");
     let mut facts = prediction_facts(&document.predicted, &bound(planned));
     facts.extend(planned.evaluation.link_bottleneck().map(link_fact));
+    facts.extend(precision_fact(&planned.crossings));
     facts.push(Fact::new(
         "Left out",
         "that processors of one host slow each other down when together they need more than its memory's bandwidth (each operator by itself keeps within it).",
@@ -234,6 +237,18 @@ fn bound(planned: &SystemPlan) -> String {
         "no schedule by these costs has a period below {} ms, even if links took no time; this schedule's is at most {above:.1} % above that.\n{found}",
         milliseconds(bound),
     )
+}
+
+/// Says over which links floats are sent in fewer bits.
+fn precision_fact(crossings: &[Option<Crossing>]) -> Option<Fact> {
+    let mut links: Vec<String> = Vec::new();
+    for crossing in crossings.iter().flatten().filter(|crossing| !crossing.precision.is_full()) {
+        let told = format!("over {}, 32-bit floats go as {}", crossing.link, crossing.precision);
+        if !links.contains(&told) {
+            links.push(told);
+        }
+    }
+    (!links.is_empty()).then(|| Fact::new("Precision", format!("{}, which changes results.", links.join("; "))))
 }
 
 /// Says that a link is the bottleneck.

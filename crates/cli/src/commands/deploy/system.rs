@@ -1,0 +1,106 @@
+//! `deploy --system`: plans for all hosts of a system, and for when each is lost, and has `millstream-node` run that.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus};
+
+use anyhow::{Context, Result, bail};
+use millstream::{Aim, Error, Hosts, Network, files, plan_system};
+
+use super::{RUN, SCHEDULE};
+use crate::arguments::{DEFAULT_MODEL, DeployCommand};
+use crate::output;
+
+/// The variable that names the program of hosts.
+const PROGRAM_VARIABLE: &str = "MILLSTREAM_NODE";
+/// What it is called.
+const PROGRAM: &str = "millstream-node";
+const TRACE: &str = "trace.json";
+
+pub(super) fn run(command: &DeployCommand, system: &Path) -> Result<()> {
+    let folder = &command.output;
+    files::check_folder(folder)?;
+    if command.inputs.brings_into_form() {
+        bail!("frames of a system are brought into form as without options: leave out --scale, --mean, --std, --resize and --channel-order");
+    }
+    let hosts = Hosts::read(system)?;
+    let model = command.model.model.as_deref().unwrap_or(DEFAULT_MODEL);
+    let network =
+        Network::open(model, command.model.dimensions.read_options()?)?.with_inputs(&command.inputs.inputs())?;
+
+    let plans = Plans::make(command, &hosts, &network)?;
+    let mut node = Command::new(program());
+    node.arg("run").arg("--system").arg(system).arg("--schedule").arg(folder.join(SCHEDULE));
+    for fallback in &plans.fallbacks {
+        node.arg("--fallback").arg(fallback);
+    }
+    for input in &command.inputs.inputs {
+        node.arg(format!("--input={input}"));
+    }
+    node.args(command.frames.map(|frames| format!("--frames={frames}")));
+    node.arg("--output").arg(folder.join(RUN)).arg("--trace").arg(folder.join(TRACE));
+    node.args(command.json.then_some("--json")).args(&command.more);
+    let status = status_of(&mut node)?;
+    if !status.success() {
+        bail!("{PROGRAM} did not bring all frames through ({status})");
+    }
+    output::remark(format!("wrote {} and {}", folder.join(RUN).display(), folder.join(TRACE).display()));
+    Ok(())
+}
+
+/// Schedules in the folder, of which the first is for all hosts.
+struct Plans {
+    fallbacks: Vec<PathBuf>,
+}
+
+impl Plans {
+    fn make(command: &DeployCommand, hosts: &Hosts, network: &Network) -> Result<Self> {
+        let aim = Aim::best(command.objective);
+        let folder = &command.output;
+        let write = |name: &str, without: &[String]| -> Result<(PathBuf, String)> {
+            let planned = plan_system(hosts, network, &aim, without)?;
+            let path = folder.join(name);
+            files::write(&path, &files::to_json(&planned.document)?)?;
+            Ok((path, planned.document.configuration))
+        };
+        let (path, configuration) = write(SCHEDULE, &[])?;
+        output::remark(format!("wrote {}: {configuration}", path.display()));
+
+        let mut fallbacks = Vec::new();
+        for host in hosts.system().hosts().iter().filter(|_| hosts.system().hosts().len() > 1) {
+            match write(&format!("without-{}.json", host.id), std::slice::from_ref(&host.id)) {
+                Ok((path, configuration)) => {
+                    output::remark(format!("wrote {}: {configuration}, for when '{}' is lost", path.display(), host.id));
+                    fallbacks.push(path);
+                }
+                // A host that nobody can do without has no schedule to fall back on: whatever else is wrong is an error.
+                Err(error) if is_infeasible(&error) => {
+                    output::remark(format!("nothing is possible without '{}': {error:#}", host.id));
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(Self { fallbacks })
+    }
+}
+
+fn is_infeasible(error: &anyhow::Error) -> bool {
+    matches!(error.downcast_ref::<Error>(), Some(Error::Pipeline(_)))
+}
+
+/// The program of hosts: what the variable names, else one beside this, else whatever is found as commands are.
+fn program() -> OsString {
+    if let Some(named) = std::env::var_os(PROGRAM_VARIABLE).filter(|named| !named.is_empty()) {
+        return named;
+    }
+    let file = format!("{PROGRAM}{}", std::env::consts::EXE_SUFFIX);
+    let beside = std::env::current_exe().ok().and_then(|own| Some(own.parent()?.join(&file)));
+    beside.filter(|beside| beside.is_file()).map_or_else(|| file.into(), PathBuf::into_os_string)
+}
+
+fn status_of(node: &mut Command) -> Result<ExitStatus> {
+    let remedy = format!(
+        "`cargo xtask node` builds it; put it beside this program or on the PATH, or name it with {PROGRAM_VARIABLE}"
+    );
+    node.status().with_context(|| format!("cannot start {}: {remedy}", node.get_program().display()))
+}

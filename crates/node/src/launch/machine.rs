@@ -1,0 +1,103 @@
+//! Machines that daemons run on, and files for them.
+
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, bail};
+
+/// A machine that a daemon is to run on.
+#[derive(Debug, Clone)]
+pub(crate) struct MachinePlace {
+    /// What dora-rs calls it.
+    pub(crate) name: String,
+    /// The address at which the other machines reach it.
+    pub(crate) address: String,
+    /// What a command there begins with, such as `ssh me@board`; empty for this one.
+    pub(crate) via: Vec<String>,
+    /// The port at which other daemons reach its daemon.
+    pub(crate) port: u16,
+}
+
+impl MachinePlace {
+    /// Whether it is this computer.
+    pub(crate) fn is_here(&self) -> bool {
+        self.via.is_empty()
+    }
+
+    /// Makes a folder, unless it is there.
+    pub(crate) fn make_folder(&self, folder: &Path) -> Result<()> {
+        if self.is_here() {
+            return fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()));
+        }
+        self.tell(&["mkdir", "-p", &folder.display().to_string()], "")
+    }
+
+    /// Writes a file, of which nobody else there may read.
+    pub(crate) fn put(&self, path: &Path, text: &str) -> Result<()> {
+        if self.is_here() {
+            return fs::write(path, text).with_context(|| format!("cannot write {}", path.display()));
+        }
+        self.tell(&["tee", &path.display().to_string()], text)
+    }
+
+    /// Removes a folder with all that is in it. Nothing is done here, where whoever made it does so.
+    pub(crate) fn remove_folder(&self, folder: &Path) -> Result<()> {
+        if self.is_here() { Ok(()) } else { self.tell(&["rm", "-rf", &folder.display().to_string()], "") }
+    }
+
+    /// Runs a command there that reads a text.
+    fn tell(&self, words: &[&str], text: &str) -> Result<()> {
+        let Some((program, more)) = self.via.split_first() else { return Ok(()) };
+        let on_it = || format!("'{}' on '{}', by '{}'", words.join(" "), self.name, self.via.join(" "));
+        let mut command = Command::new(program);
+        command.args(more).args(words).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
+        let mut child = command.spawn().with_context(on_it)?;
+        if let Some(mut input) = child.stdin.take() {
+            // Who does not read says why by the end.
+            let _ = input.write_all(text.as_bytes());
+        }
+        let output = child.wait_with_output().with_context(on_it)?;
+        if !output.status.success() {
+            let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+            bail!("{} failed: {}", on_it(), if said.is_empty() { output.status.to_string() } else { said });
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+    use super::*;
+
+    fn machine(via: &[&str]) -> MachinePlace {
+        let via = via.iter().map(|word| (*word).to_owned()).collect();
+        MachinePlace { name: "pi".to_owned(), address: "127.0.0.1".to_owned(), via, port: 1 }
+    }
+
+    #[test]
+    fn files_come_to_machines_elsewhere_and_leave_them() {
+        let folder = tempfile::tempdir().unwrap();
+        let own = folder.path().join("of its own");
+        let there = machine(&["env", "A=b"]);
+        there.make_folder(&own).unwrap();
+        there.put(&own.join("what.json"), "{}").unwrap();
+        assert_eq!(fs::read_to_string(own.join("what.json")).unwrap(), "{}");
+        // What is here belongs to whoever made it.
+        machine(&[]).remove_folder(&own).unwrap();
+        assert!(own.exists());
+        there.remove_folder(&own).unwrap();
+        assert!(!own.exists());
+    }
+
+    #[test]
+    fn a_machine_that_can_not_be_reached_is_named() {
+        let nowhere = machine(&["sh", "-c", "echo no route >&2; exit 3"]);
+        let error = nowhere.put("/tmp/x".as_ref(), "").unwrap_err().to_string();
+        assert!(error.contains("'tee /tmp/x' on 'pi'") && error.ends_with("no route"), "{error}");
+        let error = format!("{:#}", machine(&["/nonexistent"]).put("/tmp/x".as_ref(), "").unwrap_err());
+        assert!(error.contains("'pi', by '/nonexistent'"), "{error}");
+    }
+}
