@@ -11,7 +11,7 @@ use anyhow::{Context, Result, bail};
 use clap::{Args, Parser, Subcommand};
 use millstream_api::Hosts;
 use millstream_node::deployment::{Deployment, LoadedDeployment};
-use millstream_node::launch::{DEPLOYMENT, HOST, LaunchOptions, METER, TlsFiles, launch, links_text, measure_links};
+use millstream_node::launch::{DEPLOYMENT, HOST, LaunchOptions, METER, launch, links_text, measure_links};
 use millstream_node::meter::Pace;
 use millstream_node::report::Report;
 use millstream_node::{dora, front, host, meter};
@@ -112,16 +112,10 @@ struct EngineArguments {
     /// What a command on a host that is not this computer begins with; the same files must be there at the same paths
     #[arg(long, value_name = "HOST=COMMAND", value_parser = parse_via)]
     via: Vec<(String, Vec<String>)>,
-    /// Encrypt what goes between machines, by a certificate that all machines have at this path, each its own for its
-    /// address (PEM)
-    #[arg(long, value_name = "FILE", requires_all = ["tls_key", "tls_authority"])]
-    tls_certificate: Option<PathBuf>,
-    /// The key of the certificate
-    #[arg(long, value_name = "FILE", requires = "tls_certificate")]
-    tls_key: Option<PathBuf>,
-    /// The certificate of the authority that signed those of all machines
-    #[arg(long, value_name = "FILE", requires = "tls_certificate")]
-    tls_authority: Option<PathBuf>,
+    /// Let all that goes between machines go through the connections of ssh in --via: encrypted, and by way of this
+    /// computer
+    #[arg(long, requires = "via", conflicts_with = "address")]
+    tunnel: bool,
 }
 
 impl EngineArguments {
@@ -135,20 +129,8 @@ impl EngineArguments {
         options.dora.clone_from(&self.dora);
         options.address.clone_from(&self.address);
         options.via.clone_from(&self.via);
-        options.tls = self.tls()?;
+        options.is_tunnelled = self.tunnel;
         Ok(options)
-    }
-}
-
-impl EngineArguments {
-    /// The files for encryption, which must be here as well.
-    fn tls(&self) -> Result<Option<TlsFiles>> {
-        let (Some(certificate), Some(key), Some(authority)) = (&self.tls_certificate, &self.tls_key, &self.tls_authority)
-        else {
-            return Ok(None);
-        };
-        let absolute = |path: &PathBuf| path.canonicalize().with_context(|| path.display().to_string());
-        Ok(Some(TlsFiles { authority: absolute(authority)?, certificate: absolute(certificate)?, key: absolute(key)? }))
     }
 }
 
@@ -208,7 +190,8 @@ fn run(command: &RunCommand) -> Result<ExitCode> {
 
     let options = command.engine.options()?;
     let launched = launch(&deployment, folder.path(), &options, &mut |_| {});
-    if launched.is_err() && !options.is_over.load(Ordering::Relaxed) {
+    let has_logs = folder.path().join("coordinator.log").is_file();
+    if launched.is_err() && has_logs && !options.is_over.load(Ordering::Relaxed) {
         // What the engine wrote says why.
         let kept = folder.keep();
         eprintln!("the logs of dora-rs are in {}", kept.display());

@@ -25,6 +25,7 @@ fn frames_go_through_two_hosts_and_back() {
     assert!(is_right, "{report}\n{said}");
     let report: Report = serde_json::from_str(&report).unwrap();
     assert!(report.is_right() && report.checked == 40, "{report:?}");
+    assert!(!report.events.iter().any(|event| event.text.contains("sent again")), "nothing is lost: {report:?}");
     assert_eq!(report.stages.iter().map(|stage| stage.host.as_str()).collect::<Vec<_>>(), ["a", "b"]);
 }
 
@@ -121,9 +122,8 @@ fn what_does_not_fit_is_told_before_anything_is_started() {
     assert!(said(&["--via", "c=ssh c"]).contains("the system has no host 'c', only a, b"));
     assert!(said(&["--dora", "/nonexistent"]).contains("python3 -m pip install dora-rs-cli==1.1.0"));
     assert!(said(&["--schedule", "none.json"]).contains("none.json"));
-    assert!(said(&["--tls-certificate", "none.pem"]).contains("--tls-key"));
-    let files = ["--tls-certificate", "none.pem", "--tls-key", "none.pem", "--tls-authority", "none.pem"];
-    assert!(said(&files).contains("none.pem"));
+    let tunnel = said(&["--via", "b=env A=b", "--tunnel"]);
+    assert!(tunnel.contains("a tunnel needs ssh, but 'env A=b' leads to 'b'"), "{tunnel}");
     let unreachable = said(&["--via", "b=sh -c false"]);
     assert!(unreachable.contains("on 'b', by 'sh -c false' failed"), "{unreachable}");
     assert!(said(&["--input", "none.npy", "--expect", "none.npz"]).contains("none.n"));

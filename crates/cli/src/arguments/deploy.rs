@@ -52,7 +52,7 @@ pub(crate) struct DeployCommand {
     /// Print the report of the run as JSON
     #[arg(long)]
     pub(crate) json: bool,
-    /// With --system: what else `millstream-node run` takes, such as --via, --address and --tls-certificate
+    /// With --system: what else `millstream-node run` takes, such as --via and --address
     #[arg(last = true, value_name = "FLAGS", requires = "system")]
     pub(crate) more: Vec<String>,
 }

@@ -78,7 +78,7 @@ pub fn measure_links(hosts: &Hosts, folder: &Path, options: &LaunchOptions) -> R
 fn measure_link(hosts: &Hosts, ends: &[String; 2], folder: &Path, options: &LaunchOptions) -> Result<Vec<Direction>> {
     let place = |host: &String| -> Result<MachinePlace> {
         let via = options.via.iter().find(|(name, _)| name == host).map(|(_, via)| via.clone()).unwrap_or_default();
-        let address = hosts.address(host).map_or_else(|| options.address.clone(), str::to_owned);
+        let address = options.address_of(hosts, host);
         Ok(MachinePlace { name: host.clone(), address, via, port: free_port()? })
     };
     let machines = ends.iter().map(place).collect::<Result<Vec<_>>>()?;
@@ -90,7 +90,7 @@ fn measure_link(hosts: &Hosts, ends: &[String; 2], folder: &Path, options: &Laun
         folder: folder.to_owned(),
         port: free_port()?,
         address: options.address.clone(),
-        tls: options.tls.clone(),
+        is_tunnelled: options.is_tunnelled,
     };
     let via = machines.first().map(|machine| machine.via.clone()).unwrap_or_default();
     let processes = Processes::start(dora, machines, &[])?;

@@ -21,6 +21,21 @@ pub(crate) struct MachinePlace {
 }
 
 impl MachinePlace {
+    /// What the command of its daemon begins with, if all that goes between machines is to go through the connection of
+    /// ssh: ports of the others are forwarded to it, and its own to this computer. `None` if something else than ssh
+    /// leads to it.
+    pub(crate) fn tunnel(&self, coordinator: u16, others: &[&Self]) -> Option<Vec<String>> {
+        let (ssh, more) = self.via.split_first()?;
+        let is_ssh = Path::new(ssh).file_stem().is_some_and(|program| program == "ssh");
+        let forward = |flag: &str, port: u16| [flag.to_owned(), format!("{port}:127.0.0.1:{port}")];
+        let theirs = std::iter::once(coordinator).chain(others.iter().map(|other| other.port));
+        let mut words = vec![ssh.clone(), "-o".to_owned(), "ExitOnForwardFailure=yes".to_owned()];
+        words.extend(theirs.flat_map(|port| forward("-R", port)));
+        words.extend(forward("-L", self.port));
+        words.extend(more.iter().cloned());
+        is_ssh.then_some(words)
+    }
+
     /// Whether it is this computer.
     pub(crate) fn is_here(&self) -> bool {
         self.via.is_empty()
@@ -90,6 +105,16 @@ mod tests {
         assert!(own.exists());
         there.remove_folder(&own).unwrap();
         assert!(!own.exists());
+    }
+
+    #[test]
+    fn ports_of_everybody_are_forwarded() {
+        let own = MachinePlace { port: 7, ..machine(&["/usr/bin/ssh", "me@pi"]) };
+        let other = MachinePlace { port: 8, ..machine(&[]) };
+        let words = own.tunnel(6, &[&other]).unwrap().join(" ");
+        let forwarded = "-R 6:127.0.0.1:6 -R 8:127.0.0.1:8 -L 7:127.0.0.1:7";
+        assert_eq!(words, format!("/usr/bin/ssh -o ExitOnForwardFailure=yes {forwarded} me@pi"));
+        assert_eq!(machine(&["docker", "exec", "pi"]).tunnel(6, &[&other]), None);
     }
 
     #[test]

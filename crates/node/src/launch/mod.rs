@@ -3,8 +3,8 @@
 mod dataflow;
 mod links;
 mod machine;
+mod patience;
 mod processes;
-mod tls;
 
 use std::{fs, thread};
 use std::path::{Path, PathBuf};
@@ -13,6 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
+use millstream_api::Hosts;
 
 use crate::deployment::{Deployment, LoadedDeployment};
 use crate::report::Report;
@@ -22,7 +23,6 @@ use processes::{Dora, Processes, free_port};
 
 pub use dataflow::{DEPLOYMENT, HOST};
 pub use links::{METER, MeasuredLink, measure_links, text as links_text};
-pub use tls::TlsFiles;
 
 /// How often it is looked whether the report is there.
 const LOOK: Duration = Duration::from_millis(50);
@@ -39,8 +39,9 @@ pub struct LaunchOptions {
     pub address: String,
     /// Per host that is not this computer, what a command there begins with: `rk=ssh me@rk`.
     pub via: Vec<(String, Vec<String>)>,
-    /// If what goes between hosts is to be encrypted.
-    pub tls: Option<TlsFiles>,
+    /// Whether all that goes between machines goes through the connections of ssh that lead to them, encrypted, and by
+    /// way of this computer. Nobody listens at any other address than 127.0.0.1 then.
+    pub is_tunnelled: bool,
     /// How long everything may take; as long as it likes if nobody says.
     pub limit: Option<Duration>,
     /// Set when somebody wants it to end.
@@ -55,9 +56,17 @@ impl LaunchOptions {
             dora: PathBuf::from("dora"),
             address: "127.0.0.1".to_owned(),
             via: Vec::new(),
-            tls: None,
+            is_tunnelled: false,
             limit: None,
             is_over: Arc::default(),
+        }
+    }
+
+    /// Where the others reach a host.
+    fn address_of(&self, hosts: &Hosts, host: &str) -> String {
+        match hosts.address(host) {
+            Some(address) if !self.is_tunnelled => address.to_owned(),
+            _ => self.address.clone(),
         }
     }
 }
@@ -100,7 +109,7 @@ pub fn launch(
         folder: folder.to_owned(),
         port,
         address: options.address.clone(),
-        tls: options.tls.clone(),
+        is_tunnelled: options.is_tunnelled,
     };
     let mut processes = Processes::start(dora, machines, &[(&file, &text)])?;
     processes.start_dataflow(&flow)?;
@@ -148,7 +157,7 @@ fn machines(hosts: &[String], options: &LaunchOptions, loaded: &LoadedDeployment
     }];
     for host in hosts {
         let via = options.via.iter().find(|(name, _)| name == host).map(|(_, via)| via.clone()).unwrap_or_default();
-        let address = loaded.hosts.address(host).map_or_else(|| options.address.clone(), str::to_owned);
+        let address = options.address_of(&loaded.hosts, host);
         machines.push(MachinePlace { name: host.clone(), address, via, port: free_port()? });
     }
     Ok(machines)

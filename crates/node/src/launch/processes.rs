@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 
 use super::machine::MachinePlace;
-use super::tls::{TlsFiles, overlay};
+use super::patience::overlay;
 
 /// How long dora-rs may take to start something.
 const START: Duration = Duration::from_secs(30);
@@ -29,8 +29,8 @@ pub(crate) struct Dora {
     pub(crate) port: u16,
     /// The address of the coordinator.
     pub(crate) address: String,
-    /// If what goes between machines is to be encrypted.
-    pub(crate) tls: Option<TlsFiles>,
+    /// Whether all that goes between machines goes through connections of ssh.
+    pub(crate) is_tunnelled: bool,
 }
 
 /// A process that is ended when this is dropped.
@@ -65,6 +65,7 @@ impl Processes {
         processes.await_coordinator()?;
         for machine in &processes.machines {
             machine.make_folder(&processes.dora.folder)?;
+            machine.put(&processes.dora.zenoh_overlay(), &overlay().to_string())?;
             files.iter().try_for_each(|(path, text)| machine.put(path, text))?;
         }
         for place in 0..processes.machines.len() {
@@ -101,18 +102,21 @@ impl Processes {
             "--local-listen-port".to_owned(),
             local.to_string(),
             "--zenoh-no-multicast".to_owned(),
+            "--zenoh-listen".to_owned(),
+            format!("{}:{}", machine.address, machine.port),
+            "--zenoh-config-overlay".to_owned(),
+            self.dora.zenoh_overlay().display().to_string(),
         ];
-        arguments.extend(match &self.dora.tls {
-            None => in_the_open(machine, &others),
-            Some(files) => {
-                let path = self.dora.folder.join(format!("{}-zenoh.json", machine.name));
-                machine.put(&path, &overlay(files, machine, &others).to_string())?;
-                // What is not encrypted stays on the machine.
-                let listen = ["--zenoh-listen", "127.0.0.1", "--zenoh-config-overlay"].map(str::to_owned);
-                [&listen[..], &[path.display().to_string()]].concat()
-            }
-        });
-        self.dora.spawn(&machine.via, &machine.name, &arguments)
+        for other in &others {
+            arguments.extend(["--zenoh-connect".to_owned(), format!("tcp/{}:{}", other.address, other.port)]);
+        }
+        let via = if self.dora.is_tunnelled && !machine.is_here() {
+            let no_ssh = || format!("a tunnel needs ssh, but '{}' leads to '{}'", machine.via.join(" "), machine.name);
+            machine.tunnel(self.dora.port, &others).with_context(no_ssh)?
+        } else {
+            machine.via.clone()
+        };
+        self.dora.spawn(&via, &machine.name, &arguments)
     }
 
     /// Starts a dataflow, once all daemons are there.
@@ -190,16 +194,12 @@ impl Drop for Processes {
     }
 }
 
-/// Where a daemon listens and what it connects to without encryption.
-fn in_the_open(machine: &MachinePlace, others: &[&MachinePlace]) -> Vec<String> {
-    let mut arguments = vec!["--zenoh-listen".to_owned(), format!("{}:{}", machine.address, machine.port)];
-    for other in others {
-        arguments.extend(["--zenoh-connect".to_owned(), format!("tcp/{}:{}", other.address, other.port)]);
-    }
-    arguments
-}
-
 impl Dora {
+    /// What is added to the configuration of Zenoh, on every machine.
+    fn zenoh_overlay(&self) -> PathBuf {
+        self.folder.join("zenoh.json")
+    }
+
     fn not_started(&self) -> String {
         format!(
             "cannot start {}; install it with: python3 -m pip install dora-rs-cli==1.1.0, or say with --dora where it is",

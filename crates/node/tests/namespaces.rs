@@ -1,0 +1,77 @@
+//! Hosts that reach each other only through cables: as network namespaces, which need root and the program `ip`.
+//! `MILLSTREAM_DORA` names the program of dora-rs, as `cargo xtask node-test` does.
+
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test fails by panicking")]
+
+#[path = "support/namespaces.rs"]
+mod namespaces;
+mod support;
+
+use std::fs;
+use std::path::Path;
+
+use assert_cmd::Command;
+use millstream_node::report::Report;
+use namespaces::Namespaces;
+use serde_json::Value;
+use support::{plan, system};
+
+/// A system of two hosts with addresses, and a schedule for them.
+fn prepare(folder: &Path, addresses: &[String]) {
+    system(folder, &["a", "b"]);
+    plan(folder, &[], "schedule.json");
+    let mut document: Value = serde_json::from_str(&fs::read_to_string(folder.join("system.json")).unwrap()).unwrap();
+    for (host, address) in document["hosts"].as_array_mut().unwrap().iter_mut().zip(addresses) {
+        host["address"] = Value::from(address.clone());
+    }
+    fs::write(folder.join("system.json"), document.to_string()).unwrap();
+}
+
+/// What the command printed, which must be right.
+fn succeed(folder: &Path, arguments: &[&str], more: &[String]) -> String {
+    let mut command = Command::cargo_bin("millstream-node").unwrap();
+    let output = command.current_dir(folder).args(arguments).args(more).output().unwrap();
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    assert!(output.status.success(), "{}\n{}", text(&output.stdout), text(&output.stderr));
+    text(&output.stdout)
+}
+
+fn check(report: &str) {
+    let report: Report = serde_json::from_str(report).unwrap();
+    assert!(report.is_right() && report.checked == 30, "{report:?}");
+    assert!(!report.events.iter().any(|event| event.text.contains("sent again")), "{report:?}");
+    assert_eq!(report.stages.iter().map(|stage| stage.host.as_str()).collect::<Vec<_>>(), ["a", "b"]);
+}
+
+/// Over cables of 100 Mbit/s, which no measurement finds faster than they are.
+#[test]
+fn frames_go_through_cables_and_these_are_measured() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(hosts) = Namespaces::new(&["a", "b"], Some("100mbit")) else { return };
+    prepare(folder.path(), &[hosts.address(0), hosts.address(1)]);
+    let gateway = hosts.gateway(0);
+    let run = ["run", "--system", "system.json", "--frames", "30", "--json", "--address", &gateway];
+    let via = hosts.via(folder.path());
+    check(&succeed(folder.path(), &run, &via));
+
+    let measure = ["measure-links", "--system", "system.json", "--json", "--address", &gateway];
+    let links: Value = serde_json::from_str(&succeed(folder.path(), &measure, &via)).unwrap();
+    let directions = links[0]["directions"].as_array().unwrap();
+    for direction in directions.iter().filter(|direction| direction["is_busy"] == false) {
+        let rate = 1.0 / direction["among_others"]["seconds_per_byte"].as_f64().unwrap();
+        assert!((5e6..13e6).contains(&rate), "{rate} bytes/s: {direction}");
+    }
+    assert!(directions.iter().all(|direction| direction["lost"] == 0), "{directions:?}");
+}
+
+/// All that goes between the machines goes through ssh: nobody else can reach a daemon or the coordinator.
+#[test]
+fn frames_go_through_ssh() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(mut hosts) = Namespaces::new(&["a", "b"], None) else { return };
+    prepare(folder.path(), &[hosts.address(0), hosts.address(1)]);
+    let Some(via) = hosts.via_ssh(folder.path()) else { return };
+    let run = ["run", "--system", "system.json", "--frames", "30", "--json", "--tunnel"];
+    check(&succeed(folder.path(), &run, &via));
+}
