@@ -7,7 +7,7 @@ mod fixtures;
 use std::path::Path;
 
 use fixtures::{fixture, network};
-use millstream_api::{Aim, Control, CostSource, Hosts, Scheduled, SimulateOptions, plan_system, simulate};
+use millstream_api::{Aim, Control, CostSource, Hosts, OnHosts, Scheduled, SimulateOptions, plan_system, simulate};
 use millstream_sim::SteadyState;
 use serde_json::{Value, json};
 
@@ -39,7 +39,7 @@ fn promises_over_several_boards_are_simulated_where_links_are_shared() {
     for megabytes_per_second in [50.0, 1000.0] {
         let folder = tempfile::tempdir().unwrap();
         let hosts = system(folder.path(), megabytes_per_second);
-        let found = plan_system(&hosts, &mobilenet, &Aim::default(), &[]).unwrap();
+        let found = plan_system(&hosts, &mobilenet, &Aim::default(), &OnHosts::default()).unwrap();
         for plan in &found.front {
             let schedule = found.schedule_of(plan);
             let alone = schedule.evaluate(mobilenet.graph(), &found.table).unwrap();

@@ -1,5 +1,6 @@
-//! Ends processes of hosts with SIGKILL at random moments while frames flow through two hosts, and fails unless each
-//! frame was answered once, in order, and rightly: `soak [--kills 20] [--seed 1] [--daemons]`.
+//! Ends processes of hosts and daemons with SIGKILL at random moments while frames flow through two hosts, and fails
+//! unless each frame was answered once, in order, and rightly, within five seconds of the one before:
+//! `soak [--kills 20] [--seed 1]`.
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout, reason = "a program that fails by panicking")]
 
@@ -16,6 +17,10 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 const HOSTS: [&str; 2] = ["a", "b"];
+/// Where processes are ended: on the hosts, and where the front is.
+const MACHINES: [&str; 3] = ["a", "b", "millstream-front"];
+/// The longest that no frame may be answered.
+const RECOVERY: Duration = Duration::from_secs(5);
 
 fn main() {
     let arguments: Vec<String> = std::env::args().collect();
@@ -24,7 +29,6 @@ fn main() {
         place.map_or(usual, |place| arguments[place + 1].parse().unwrap())
     };
     let (kills, seed) = (value("--kills", 20), value("--seed", 1));
-    let ends_daemons = arguments.iter().any(|argument| argument == "--daemons");
 
     let folder = tempfile::tempdir().unwrap();
     support::system(folder.path(), &HOSTS);
@@ -33,8 +37,8 @@ fn main() {
     support::plan(folder.path(), &["b"], "without-b.json");
     // Enough for all kills; what is left of it afterwards has to go through undisturbed.
     let schedules = ["schedule.json", "without-a.json", "without-b.json"];
-    let deployment = support::deployment(folder.path(), &schedules, kills * 300 + 800);
-    let mut killer = Killer { random: ChaCha8Rng::seed_from_u64(seed), left: kills, ends_daemons, next: None };
+    let deployment = support::deployment(folder.path(), &schedules, kills * 170 + 600);
+    let mut killer = Killer { random: ChaCha8Rng::seed_from_u64(seed), left: kills, next: None };
     let program = std::env::current_exe().unwrap().parent().unwrap().parent().unwrap().join("millstream-node");
     let mut options = LaunchOptions::new(program);
     options.dora = std::env::var_os("MILLSTREAM_DORA").map_or(options.dora, PathBuf::from);
@@ -48,6 +52,8 @@ fn main() {
     let killed = kills - killer.left;
     println!("{killed} processes ended, longest time without an answer {:.2} s", report.longest_pause_seconds);
     assert!(report.is_right(), "{:?} {:?}", report.error, report.failures);
+    let pause = report.longest_pause_seconds;
+    assert!(pause < RECOVERY.as_secs_f64(), "no frame was answered for {pause:.2} s");
     assert!(killed == kills, "the frames were through after {killed} of {kills} processes; have more frames");
 }
 
@@ -55,7 +61,6 @@ fn main() {
 struct Killer {
     random: ChaCha8Rng,
     left: u64,
-    ends_daemons: bool,
     next: Option<Instant>,
 }
 
@@ -67,12 +72,12 @@ impl Killer {
         if self.left == 0 || Instant::now() < next {
             return;
         }
-        let host = HOSTS[self.random.random_range(0..HOSTS.len())];
-        let Some(daemon) = running.daemon(host) else { return };
-        let victim = if self.ends_daemons && self.random.random_range(0..2) == 0 { Some(daemon) } else { child_of(daemon) };
+        let machine = MACHINES[self.random.random_range(0..MACHINES.len())];
+        let Some(daemon) = running.daemon(machine) else { return };
+        let victim = if self.random.random_range(0..2) == 0 { Some(daemon) } else { child_of(daemon) };
         let Some(victim) = victim else { return };
         if Command::new("kill").args(["-9", &victim.to_string()]).status().is_ok_and(|status| status.success()) {
-            println!("ended {victim} of {host}{}", if victim == daemon { ", its daemon" } else { "" });
+            println!("ended {victim} of {machine}{}", if victim == daemon { ", its daemon" } else { "" });
             self.left -= 1;
             self.next = Some(Instant::now() + wait);
         }

@@ -42,8 +42,6 @@ pub struct Deployment {
     /// Where the front writes what each stage did when.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace: Option<PathBuf>,
-    /// Where the front writes what came of it.
-    pub report: PathBuf,
 }
 
 /// A deployment with all that it names.

@@ -80,8 +80,6 @@ fn listen(mut events: EventStream, sender: &Sender<Incoming>) {
                     return;
                 }
             }
-            // Without the front there is nobody to work for.
-            Event::InputClosed { id } if peer(&id) == Some(Peer::Front) => return,
             Event::Stop(_) => return,
             Event::Error(error) => tracing::warn!("dora-rs: {error}"),
             other => tracing::debug!("dora-rs: {other:?}"),

@@ -1,6 +1,7 @@
 //! The process beside whoever has frames.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
@@ -59,11 +60,17 @@ impl Frames {
     }
 }
 
-/// Streams frames through the hosts and returns what came of it.
+/// Streams frames through the hosts and returns what came of it. If `is_over` is set meanwhile, frames that have no
+/// answer get none.
 ///
 /// # Errors
 /// If nothing can be sent.
-pub fn run(loaded: &LoadedDeployment, frames: &Frames, transport: Transport) -> Result<Report> {
+pub fn run(
+    loaded: &LoadedDeployment,
+    frames: &Frames,
+    transport: Transport,
+    is_over: &AtomicBool,
+) -> Result<Report> {
     let front = Front::new(loaded.routes(), loaded.identities.clone(), loaded.front_options())?;
     let Transport { outlet, inlet } = transport;
     let mut streaming = Streaming {
@@ -82,6 +89,10 @@ pub fn run(loaded: &LoadedDeployment, frames: &Frames, transport: Transport) -> 
 
     let count = loaded.deployment.frames;
     while (streaming.answered.len() as u64) < count {
+        if is_over.load(Ordering::Relaxed) {
+            streaming.report.error = Some("interrupted".to_owned());
+            break;
+        }
         let now = streaming.now();
         let mut actions = streaming.front.tick(now);
         match inlet.recv_timeout(TICK) {

@@ -11,6 +11,7 @@ pub mod channels;
 pub mod deployment;
 pub mod dora;
 pub mod front;
+pub mod gateway;
 pub mod host;
 pub mod launch;
 pub mod meter;

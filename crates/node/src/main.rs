@@ -13,8 +13,8 @@ use millstream_api::Hosts;
 use millstream_node::deployment::{Deployment, LoadedDeployment};
 use millstream_node::launch::{DEPLOYMENT, HOST, LaunchOptions, METER, launch, links_text, measure_links};
 use millstream_node::meter::Pace;
-use millstream_node::report::Report;
-use millstream_node::{dora, front, host, meter};
+use millstream_node::gateway::{self, FRONT};
+use millstream_node::{dora, host, meter};
 
 /// Runs a network over several machines, on dora-rs
 #[derive(Debug, Parser)]
@@ -40,9 +40,9 @@ enum Verb {
     /// Be the process of a host; `run` has dora-rs start it
     #[command(hide = true)]
     Host,
-    /// Be the process beside whoever has frames; `run` has dora-rs start it
+    /// Be the way from a dataflow to whoever has frames; `run` has dora-rs start it
     #[command(hide = true)]
-    Front,
+    Gateway,
 }
 
 #[derive(Debug, Args)]
@@ -158,7 +158,7 @@ fn main() -> ExitCode {
         Verb::Meter => be_meter().map(|()| ExitCode::SUCCESS),
         Verb::Echo => dora::join().and_then(meter::echo).map(|()| ExitCode::SUCCESS),
         Verb::Host => be_host().map(|()| ExitCode::SUCCESS),
-        Verb::Front => be_front().map(|()| ExitCode::SUCCESS),
+        Verb::Gateway => be_gateway().map(|()| ExitCode::SUCCESS),
     };
     done.unwrap_or_else(|error| {
         eprintln!("error: {error:#}");
@@ -185,7 +185,6 @@ fn run(command: &RunCommand) -> Result<ExitCode> {
         expected: command.expect.as_ref().map(absolute).transpose()?,
         tolerance: command.tolerance,
         trace: command.trace.as_ref().map(absolute).transpose()?,
-        report: folder.path().join("report.json"),
     };
 
     let options = command.engine.options()?;
@@ -259,17 +258,7 @@ fn be_host() -> Result<()> {
     host::run(loaded()?, &name, transport)
 }
 
-fn be_front() -> Result<()> {
-    let path = std::env::var_os(DEPLOYMENT).context("this is for dora-rs to start; use `millstream-node run`")?;
-    let deployment = Deployment::read(&PathBuf::from(path))?;
-    let report = deployment.report.clone();
-    let stream = || -> Result<Report> {
-        let transport = dora::join()?;
-        let loaded = deployment.load()?.with_inputs()?;
-        let frames = front::Frames::new(&loaded)?;
-        front::run(&loaded, &frames, transport)
-    };
-    let told = stream().unwrap_or_else(|error| Report { error: Some(format!("{error:#}")), ..Report::default() });
-    millstream_api::files::write(&report, &serde_json::to_string(&told)?)?;
-    Ok(())
+fn be_gateway() -> Result<()> {
+    let socket = std::env::var_os(FRONT).context("this is for dora-rs to start; use `millstream-node run`")?;
+    gateway::serve(&PathBuf::from(socket))
 }

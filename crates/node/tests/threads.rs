@@ -4,6 +4,7 @@
 
 mod support;
 
+use std::sync::atomic::AtomicBool;
 use std::{fs, thread};
 
 use millstream_node::deployment::Deployment;
@@ -28,7 +29,7 @@ fn stream(
         .collect();
     let loaded = deployed.clone().load().unwrap();
     let frames = front::Frames::new(&loaded).unwrap();
-    let report = front::run(&loaded, &frames, transport).unwrap();
+    let report = front::run(&loaded, &frames, transport, &AtomicBool::new(false)).unwrap();
     hosts.into_iter().for_each(|host| host.join().unwrap().unwrap());
     report
 }

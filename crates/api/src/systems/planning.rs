@@ -14,14 +14,17 @@ use crate::network::Network;
 use crate::plans::shared_memory::simulated;
 use crate::plans::{Aim, replica_seconds};
 use crate::schedules::document;
-use crate::systems::Hosts;
+use crate::systems::{Hosts, OnHosts, SystemDivision};
 
 /// A network on a system.
 pub struct SystemPlan {
     /// Everything that no other plan beats in period without losing in latency, from the lowest latency on. Where
     /// stages or replicas wait for the same link of a board, with the numbers of a simulation.
     pub front: Vec<Plan>,
-    /// Whether nothing in the space that was searched is better than the front; not known where the memory of a host
+    /// How the network is divided.
+    pub division: SystemDivision,
+    /// Whether nothing in the space that was searched is better than the front; not known if the network is divided in a
+    /// way that was asked for, or where the memory of a host
     /// has no room for what would be, or where stages or replicas of a host wait for the same link.
     pub is_exact: bool,
     /// The one that suits the aim.
@@ -71,18 +74,19 @@ impl SystemPlan {
     }
 }
 
-/// Searches for a schedule of a network on a system that suits the aim, by the costs that its file names, without the
-/// hosts that are named (`SystemPlan::is_exact` says when the front is exact): what there is to fall back on when they are lost. Nothing runs.
+/// Searches for a schedule of a network on a system that suits the aim, by the costs that its file names
+/// (`SystemPlan::is_exact` says when the front is exact). Hosts may be left out, for what there is to fall back on when
+/// they are lost, and divisions asked for, as others would have them. Nothing runs.
 ///
 /// # Errors
 /// [`Error::Pipeline`] if nothing runs the network or keeps to the constraints, [`Error::File`] if costs can't be read,
 /// [`Error::Unfit`] if the aim is about energy, which is not counted over several boards, or a host is not there.
-pub fn plan_system(hosts: &Hosts, network: &Network, aim: &Aim, without: &[String]) -> Result<SystemPlan, Error> {
+pub fn plan_system(hosts: &Hosts, network: &Network, aim: &Aim, on: &OnHosts) -> Result<SystemPlan, Error> {
     if aim.wants_energy {
         let remedy = "choose another objective, and leave a limit on power out";
         return Err(Error::Unfit(format!("plans over several boards don't count energy: {remedy}")));
     }
-    let lost = without.iter().map(|name| place_of(hosts, name)).collect::<Result<Vec<_>, _>>()?;
+    let lost = on.without.iter().map(|name| place_of(hosts, name)).collect::<Result<Vec<_>, _>>()?;
     let (graph, board) = (network.graph(), hosts.machine().board());
     let table = hosts.table(network)?;
     let problem = SystemProblem::new(graph, network.chain(), hosts.system(), &table)?;
@@ -90,7 +94,10 @@ pub fn plan_system(hosts: &Hosts, network: &Network, aim: &Aim, without: &[Strin
     if (0..hosts.system().hosts().len()).all(|place| lost.contains(&HostPlace::new(place))) {
         return Err(Error::Unfit("no host is left to plan for".to_owned()));
     }
-    let SystemFront { plans, is_exact } = problem.front_without(&lost)?;
+    let SystemFront { plans, is_exact } = match on.division.of(hosts, &problem, &lost)? {
+        None => problem.front_without(&lost)?,
+        Some(division) => SystemFront { is_exact: false, ..problem.front_of(&division)? },
+    };
     let simulate = |plan: &Plan| simulated_if_it_waits(plan, &problem.schedule(plan), network, &table);
     let front = Plan::undominated(plans.iter().map(simulate).collect::<Result<_, Error>>()?);
     let shortest = front.iter().map(|plan| plan.period).min().unwrap_or_default();
@@ -107,12 +114,12 @@ pub fn plan_system(hosts: &Hosts, network: &Network, aim: &Aim, without: &[Strin
         replica_seconds: replica_seconds(&plan),
         ..Prediction::new(&evaluation, bound.period.seconds())
     };
-    let document =
-        document(&schedule, predicted, if is_exact { "exact" } else { "best-found" }, aim.objective, network, board);
+    let document = document(&schedule, predicted, on.division.algorithm(is_exact), aim.objective, network, board);
     let document = ScheduleDocument { constraints: aim.stated(), ..document };
     let rivals = rivals(hosts, &problem, aim, &lost);
     Ok(SystemPlan {
         front,
+        division: on.division.clone(),
         is_exact,
         plan,
         schedule,
@@ -128,7 +135,7 @@ pub fn plan_system(hosts: &Hosts, network: &Network, aim: &Aim, without: &[Strin
 }
 
 /// The place of a host among all.
-fn place_of(hosts: &Hosts, name: &str) -> Result<HostPlace, Error> {
+pub(super) fn place_of(hosts: &Hosts, name: &str) -> Result<HostPlace, Error> {
     let names: Vec<&str> = hosts.system().hosts().iter().map(|host| host.id.as_str()).collect();
     let unknown = || Error::Unfit(format!("the system has no host '{name}', only {}", names.join(", ")));
     names.iter().position(|known| *known == name).map(HostPlace::new).ok_or_else(unknown)

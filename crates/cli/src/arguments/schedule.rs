@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use millstream::{Aim, Constraints, CostSource, Objective, PROFILE_BUDGET, PlanOn};
+use millstream::{Aim, Constraints, CostSource, Objective, OnHosts, PROFILE_BUDGET, PlanOn, SystemDivision};
 use millstream_cost::Nanoseconds;
 use millstream_pipeline::Effort;
 
@@ -31,6 +31,10 @@ pub(crate) struct ScheduleCommand {
     /// Leave a host of the system out, for a schedule to fall back on when it is lost; may be repeated
     #[arg(long = "without", value_name = "HOST", requires = "system")]
     pub(crate) without: Vec<String>,
+    /// Divide the network between the hosts of the system as others would: 'equal' parts, parts by 'memory', or all on
+    /// the host of a name
+    #[arg(long, value_name = "HOW", requires = "system", default_value = "best")]
+    pub(crate) division: SystemDivision,
     #[command(flatten)]
     pub(crate) inputs: InputArguments,
     /// A profile of the board; without it, a cached one is used or a new one is made
@@ -97,6 +101,11 @@ pub(crate) struct ScheduleCommand {
 }
 
 impl ScheduleCommand {
+    /// What of a system is used, and how.
+    pub(crate) fn on_hosts(&self) -> OnHosts {
+        OnHosts { without: self.without.clone(), division: self.division.clone() }
+    }
+
     /// The costs that are named.
     pub(crate) fn costs(&self) -> Option<CostSource<'_>> {
         cost_source(self.cost.as_deref(), self.profile.as_deref())

@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::machine::MachinePlace;
 use crate::dora::{input, node_name, output};
+use crate::gateway::FRONT;
 
 /// The variable that names the file of the deployment for its processes.
 pub const DEPLOYMENT: &str = "MILLSTREAM_DEPLOYMENT";
@@ -18,10 +19,18 @@ pub(crate) const FRONT_MACHINE: &str = "millstream-front";
 /// Places in queues beside those for frames, for questions and answers whether hosts are there.
 const BESIDE_FRAMES: usize = 64;
 
+/// What processes of the dataflow find by their environment.
+pub(crate) struct Files<'a> {
+    /// The socket of the front.
+    pub(crate) socket: &'a Path,
+    /// What hosts run.
+    pub(crate) deployment: &'a Path,
+}
+
 /// The dataflow of a front and hosts, everybody with everybody, since schedules may change. Queues have room for all
 /// frames that may be under way, so none is dropped. It is JSON, which YAML contains. The first machine is the front's,
 /// the others are the hosts'.
-pub(crate) fn dataflow(program: &Path, deployment: &Path, machines: &[MachinePlace], in_flight: usize) -> Value {
+pub(crate) fn dataflow(program: &Path, files: &Files<'_>, machines: &[MachinePlace], in_flight: usize) -> Value {
     let hosts = (0..machines.len().saturating_sub(1)).map(|host| Peer::Host(HostId(host)));
     let peers: Vec<Peer> = std::iter::once(Peer::Front).chain(hosts).collect();
     let node = |(&peer, machine): (&Peer, &MachinePlace)| {
@@ -36,14 +45,17 @@ pub(crate) fn dataflow(program: &Path, deployment: &Path, machines: &[MachinePla
         let outputs: Vec<String> = others.map(|&other| output(other)).collect();
 
         let mut environment = inherited(machine.is_here());
-        environment.insert(DEPLOYMENT.to_owned(), deployment.display().to_string());
-        let (verb, policy) = match peer {
-            Peer::Front => ("front", "never"),
-            Peer::Host(_) => ("host", "on-failure"),
+        let verb = match peer {
+            Peer::Front => {
+                environment.insert(FRONT.to_owned(), files.socket.display().to_string());
+                "gateway"
+            }
+            Peer::Host(_) => {
+                environment.insert(DEPLOYMENT.to_owned(), files.deployment.display().to_string());
+                environment.insert(HOST.to_owned(), machine.name.clone());
+                "host"
+            }
         };
-        if let Peer::Host(_) = peer {
-            environment.insert(HOST.to_owned(), machine.name.clone());
-        }
 
         json!({
             "id": node_name(peer),
@@ -51,7 +63,7 @@ pub(crate) fn dataflow(program: &Path, deployment: &Path, machines: &[MachinePla
             "args": verb,
             "env": environment,
             "deploy": {"machine": machine.name},
-            "restart_policy": policy,
+            "restart_policy": "on-failure",
             "inputs": inputs,
             "outputs": outputs,
         })
@@ -69,7 +81,7 @@ fn inherited(is_here: bool) -> BTreeMap<String, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{FRONT_MACHINE, MachinePlace, dataflow};
+    use super::{FRONT_MACHINE, Files, MachinePlace, dataflow};
 
     #[test]
     fn everybody_hears_everybody_with_room_for_all_frames() {
@@ -80,7 +92,8 @@ mod tests {
             port: 1,
         };
         let machines = [(FRONT_MACHINE, &[][..]), ("rk", &[]), ("pi", &["ssh", "pi"])].map(machine);
-        let flow = dataflow("/bin/node".as_ref(), "/tmp/deployment.json".as_ref(), &machines, 6);
+        let files = Files { socket: "/tmp/front.sock".as_ref(), deployment: "/tmp/deployment.json".as_ref() };
+        let flow = dataflow("/bin/node".as_ref(), &files, &machines, 6);
         let nodes = flow["nodes"].as_array().unwrap_or_else(|| unreachable!());
         assert_eq!(nodes.len(), 3);
         for node in nodes {

@@ -12,12 +12,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use millstream_api::Hosts;
 
 use crate::deployment::{Deployment, LoadedDeployment};
 use crate::report::Report;
-use dataflow::{FRONT_MACHINE, dataflow};
+use crate::transport::Transport;
+use crate::{front, gateway};
+use dataflow::{FRONT_MACHINE, Files, dataflow};
 use machine::MachinePlace;
 use processes::{Dora, Processes, free_port};
 
@@ -96,48 +98,68 @@ pub fn launch(
 ) -> Result<Report> {
     // What does not fit together is known before anything is started.
     let loaded = deployment.clone().load()?.with_inputs()?;
-    let file = folder.join("deployment.json");
+    let (file, socket) = (folder.join("deployment.json"), folder.join("front.sock"));
     let text = serde_json::to_string_pretty(deployment)?;
     let hosts: Vec<String> = loaded.hosts.system().hosts().iter().map(|host| host.id.clone()).collect();
     let machines = machines(&hosts, options, &loaded)?;
     let flow = folder.join("dataflow.yml");
-    write(&flow, &serde_json::to_string_pretty(&dataflow(&options.program, &file, &machines, loaded.in_flight()))?)?;
+    let files = Files { socket: &socket, deployment: &file };
+    write(&flow, &serde_json::to_string_pretty(&dataflow(&options.program, &files, &machines, loaded.in_flight()))?)?;
 
-    let port = free_port()?;
     let dora = Dora {
         program: options.dora.clone(),
         folder: folder.to_owned(),
-        port,
+        port: free_port()?,
         address: options.address.clone(),
         is_tunnelled: options.is_tunnelled,
     };
+    let transport = gateway::open(&socket)?;
     let mut processes = Processes::start(dora, machines, &[(&file, &text)])?;
     processes.start_dataflow(&flow)?;
-    await_report(deployment, &mut processes, options, meanwhile)
+    stream(&loaded, transport, &mut Supervised { processes: &mut processes, flow: &flow, options, meanwhile })
 }
 
-fn await_report(
-    deployment: &Deployment,
-    processes: &mut Processes,
-    options: &LaunchOptions,
-    meanwhile: &mut dyn FnMut(&Running<'_>),
-) -> Result<Report> {
-    let begin = Instant::now();
-    while !deployment.report.is_file() {
-        if options.is_over.load(Ordering::Relaxed) {
-            bail!("interrupted");
+/// What is looked after while frames flow.
+struct Supervised<'a> {
+    processes: &'a mut Processes,
+    flow: &'a Path,
+    options: &'a LaunchOptions,
+    meanwhile: &'a mut dyn FnMut(&Running<'_>),
+}
+
+/// Streams all frames in a thread of its own.
+fn stream(loaded: &LoadedDeployment, transport: Transport, supervised: &mut Supervised<'_>) -> Result<Report> {
+    let is_over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let run = || front::run(loaded, &front::Frames::new(loaded)?, transport, &is_over);
+        let front = thread::Builder::new().name("front".to_owned()).spawn_scoped(scope, run);
+        let front = front.context("cannot start a thread")?;
+        let watched = supervised.watch(&|| front.is_finished());
+        is_over.store(true, Ordering::Relaxed);
+        let report = front.join().map_err(|_| anyhow!("the thread of the front panicked"));
+        watched.and(report?)
+    })
+}
+
+impl Supervised<'_> {
+    /// Keeps everything going until the frames are through.
+    fn watch(&mut self, is_done: &dyn Fn() -> bool) -> Result<()> {
+        let begin = Instant::now();
+        while !is_done() {
+            if self.options.is_over.load(Ordering::Relaxed) {
+                bail!("interrupted");
+            }
+            if self.options.limit.is_some_and(|limit| begin.elapsed() > limit) {
+                bail!("nothing came of it within the time that there was");
+            }
+            for machine in self.processes.supervise(self.flow)? {
+                tracing::warn!("the daemon of '{machine}' ended and was started again");
+            }
+            (self.meanwhile)(&Running { processes: self.processes });
+            thread::sleep(LOOK);
         }
-        if options.limit.is_some_and(|limit| begin.elapsed() > limit) {
-            bail!("nothing came of it within the time that there was");
-        }
-        for machine in processes.supervise()? {
-            tracing::warn!("the daemon of '{machine}' ended and was started again");
-        }
-        meanwhile(&Running { processes });
-        thread::sleep(LOOK);
+        Ok(())
     }
-    let text = fs::read_to_string(&deployment.report).context("cannot read the report")?;
-    serde_json::from_str(&text).context("cannot read the report")
 }
 
 fn write(path: &Path, text: &str) -> Result<()> {

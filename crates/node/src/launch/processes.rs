@@ -15,6 +15,8 @@ use super::patience::overlay;
 
 /// How long dora-rs may take to start something.
 const START: Duration = Duration::from_secs(30);
+/// What tells daemons how long to ask each other, in milliseconds.
+const EXCHANGE: &str = "DORA_ZENOH_ENDPOINT_EXCHANGE_TIMEOUT_MS";
 /// How long processes are given to end by themselves.
 const GRACE: Duration = Duration::from_secs(3);
 
@@ -143,8 +145,9 @@ impl Processes {
         }
     }
 
-    /// Starts daemons again that have ended; the names of their machines.
-    pub(crate) fn supervise(&mut self) -> Result<Vec<String>> {
+    /// Starts daemons again that have ended, and the dataflow anew, since a daemon knows nothing of what the one before
+    /// it ran; the names of their machines.
+    pub(crate) fn supervise(&mut self, flow: &Path) -> Result<Vec<String>> {
         let mut restarted = Vec::new();
         for place in 0..self.daemons.len() {
             let has_ended =
@@ -157,7 +160,25 @@ impl Processes {
                 restarted.push(machine);
             }
         }
+        if !restarted.is_empty() {
+            self.tell(&["stop", "--all", "--force"]);
+            self.start_dataflow(flow)?;
+        }
         Ok(restarted)
+    }
+
+    /// Has the coordinator do something, for as long as there is patience.
+    fn tell(&self, words: &[&str]) {
+        let port = self.dora.port.to_string();
+        let mut command = self.dora.command(&[]);
+        command.args(words).args(["--coordinator-port", &port, "--coordinator-addr", &self.dora.address]);
+        let Ok(mut child) = command.spawn() else { return };
+        let begin = Instant::now();
+        while begin.elapsed() < GRACE && matches!(child.try_wait(), Ok(None)) {
+            thread::sleep(Duration::from_millis(20));
+        }
+        let _ = child.kill();
+        let _ = child.wait();
     }
 
     /// The processes of daemons, by the names of their machines.
@@ -167,19 +188,9 @@ impl Processes {
 
     /// Ends what runs, in good order if that is soon done.
     fn end(&self) {
-        let port = self.dora.port.to_string();
+        self.tell(&["stop", "--all", "--grace-duration", "1s"]);
         // Daemons elsewhere don't end with what connects them to this process.
-        for words in [&["stop", "--all", "--grace-duration", "1s"][..], &["down"]] {
-            let mut command = self.dora.command(&[]);
-            command.args(words).args(["--coordinator-port", &port, "--coordinator-addr", &self.dora.address]);
-            let Ok(mut child) = command.spawn() else { continue };
-            let begin = Instant::now();
-            while begin.elapsed() < GRACE && matches!(child.try_wait(), Ok(None)) {
-                thread::sleep(Duration::from_millis(20));
-            }
-            let _ = child.kill();
-            let _ = child.wait();
-        }
+        self.tell(&["down"]);
         for machine in &self.machines {
             if let Err(error) = machine.remove_folder(&self.dora.folder) {
                 tracing::warn!("{error:#}");
@@ -227,7 +238,14 @@ impl Dora {
         let log = File::options().create(true).append(true).open(&path);
         let log = log.with_context(|| format!("cannot write {}", path.display()))?;
         let other = log.try_clone().with_context(|| format!("cannot write {}", path.display()))?;
-        let mut command = self.command(via);
+        // Before a daemon starts anything it asks the others for a second and a half where their processes listen. They
+        // don't know, as the coordinator tells one daemon after the other to start.
+        let mut via = via.to_vec();
+        if !via.is_empty() {
+            via.extend(["env".to_owned(), format!("{EXCHANGE}=0")]);
+        }
+        let mut command = self.command(&via);
+        command.env(EXCHANGE, "0");
         command.args(arguments).stdout(log).stderr(other);
         let child = command.spawn().with_context(|| self.not_started())?;
         Ok(Process { child })

@@ -87,6 +87,5 @@ pub(crate) fn deployment(folder: &Path, schedules: &[&str], frames: u64) -> Depl
         expected: None,
         tolerance: None,
         trace: None,
-        report: folder.join("report.json"),
     }
 }

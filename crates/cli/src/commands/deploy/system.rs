@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 
 use anyhow::{Context, Result, bail};
-use millstream::{Aim, Error, Hosts, Network, files, plan_system};
+use millstream::{Aim, Error, Hosts, Network, OnHosts, files, plan_system};
 
 use super::{RUN, SCHEDULE};
 use crate::arguments::{DEFAULT_MODEL, DeployCommand};
@@ -58,7 +58,7 @@ impl Plans {
         let aim = Aim::best(command.objective);
         let folder = &command.output;
         let write = |name: &str, without: &[String]| -> Result<(PathBuf, String)> {
-            let planned = plan_system(hosts, network, &aim, without)?;
+            let planned = plan_system(hosts, network, &aim, &OnHosts { without: without.to_vec(), ..OnHosts::default() })?;
             let path = folder.join(name);
             files::write(&path, &files::to_json(&planned.document)?)?;
             Ok((path, planned.document.configuration))

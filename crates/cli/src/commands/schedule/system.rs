@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Result, bail};
-use millstream::{Hosts, Network, SystemPlan, files, plan_system};
+use millstream::{Hosts, Network, SystemDivision, SystemPlan, files, plan_system};
 use millstream_board::{Processor, TransferPrecision};
 use millstream_pipeline::{Objective, Plan, choose};
 use millstream_report::{Align, Fact, FrontRow, Table, milliseconds, rate, stage_rows, stage_table};
@@ -64,7 +64,7 @@ pub(super) fn schedule(command: &ScheduleCommand, system: &Path) -> Result<()> {
     };
     let network = Network::open(model, options)?.with_inputs(&command.inputs.inputs())?;
     warn_of_unpredictable(&network);
-    let planned = plan_system(&hosts, &network, &command.aim(), &command.without)?;
+    let planned = plan_system(&hosts, &network, &command.aim(), &command.on_hosts())?;
     files::write(&command.output, &files::to_json(&planned.document)?)?;
     if command.json {
         output::json(&report(&planned, command.objective))?;
@@ -222,7 +222,9 @@ fn bound(planned: &SystemPlan) -> String {
     let (period, bound) = (planned.plan.period.seconds(), planned.bound.period.seconds());
     let above = 100.0 * (period / bound.max(1e-12) - 1.0);
     let shortest = milliseconds(planned.shortest().seconds());
-    let found = if planned.is_exact {
+    let found = if planned.division != SystemDivision::Best {
+        format!("{shortest} ms is the shortest period with the division that was asked for ({}).", planned.division)
+    } else if planned.is_exact {
         format!(
             "The shortest period of contiguous stages, each on one processor of one host or replicas of it, where the stages of a host follow \
              each other, is {shortest} ms (exact)."
