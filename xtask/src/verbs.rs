@@ -114,7 +114,7 @@ pub(crate) const VERBS: &[Verb] = &[
     }),
     developers(
         "node-soak",
-        "end processes of hosts at random moments while frames flow, and see that each frame is answered once [--kills 20] [--seed 1]",
+        "end hosts and daemons at random moments while frames flow, and see that each frame is answered once [--kills 20] [--seed 1]",
         node::soak,
     ),
     developers("outside", "build and run projects outside the workspace that depend on its crates", |_| {

@@ -227,3 +227,58 @@ fn rivals_keep_to_the_limits_and_are_compared_in_what_counts() {
     let ratio = number(&equal, 3) / number(&ours, 3);
     assert!((number(&equal, 2) - ratio).abs() < 0.02, "{said}");
 }
+
+/// 8 bits are a quarter of 32, and all else in the way of a frame stays as it is.
+#[test]
+fn values_of_fewer_bits_take_links_for_less_time() {
+    let workplace = Workplace::new();
+    let planned = |precision: &str| {
+        let document = system(3e6).replace("\"latency_seconds\"", &format!("\"precision\": \"{precision}\", \"latency_seconds\""));
+        workplace.write("two.json", document);
+        // The same cut, whatever is sent.
+        let arguments = ["schedule", "--system", "two.json", "--model", "zoo:squeezenet", "--division", "equal"];
+        let said = in_one_line(&workplace.succeed(&arguments));
+        (json(&workplace.succeed(&[&arguments[..], &["--json"]].concat())), said)
+    };
+    let (whole, said) = planned("f32");
+    assert!(!said.contains("Precision:"), "{said}");
+    let of = |report: &Value, field: &str| report["crossings"][0][field].as_f64().unwrap();
+    for (precision, part) in [("f16", 2.0), ("int8", 4.0)] {
+        let (report, said) = planned(precision);
+        assert_eq!(of(&report, "bytes") * part, of(&whole, "bytes"));
+        assert!((of(&report, "occupied_seconds") * part / of(&whole, "occupied_seconds") - 1.0).abs() < 1e-4);
+        assert_eq!(report["crossings"][0]["precision"], precision);
+        assert!(said.contains(&format!("Precision: over rk-pi, 32-bit floats go as {precision}")), "{said}");
+        // A link that is the bottleneck passes as many more frames, in a simulation as well.
+        let simulated = json(&workplace.succeed(&["simulate", "--system", "two.json", "--frames", "300", "--json"]));
+        let ratio = simulated["simulated_period_seconds"].as_f64().unwrap() / of(&report, "occupied_seconds");
+        assert!((ratio - 1.0).abs() < 0.01, "{precision}: {ratio}");
+    }
+    workplace.write("two.json", system(3e6).replace("\"latency_seconds\"", "\"precision\": \"f8\", \"latency_seconds\""));
+    let message = workplace.fail(&["schedule", "--system", "two.json"]);
+    assert!(message.contains("two.json") && message.contains("f8"), "{message}");
+}
+
+/// The same numbers as in the table that stands beside the best.
+#[test]
+fn a_network_is_divided_as_others_would() {
+    let workplace = Workplace::new();
+    workplace.write("two.json", system(117e6));
+    let arguments = ["schedule", "--system", "two.json", "--model", "zoo:squeezenet"];
+    let report = |division: &[&str]| json(&workplace.succeed(&[&arguments[..], &["--json"], division].concat()));
+    let best = report(&[]);
+    for (rival, division, algorithm) in
+        [("equal parts", "equal", "equal-parts"), ("parts by memory", "memory", "parts-by-memory"), ("all on rk", "rk", "one-host")]
+    {
+        let rival = best["rivals"].as_array().unwrap().iter().find(|known| known["name"] == rival).unwrap();
+        let divided = report(&["--division", division]);
+        assert_eq!(divided["schedule"]["predicted"]["period_seconds"], rival["period_seconds"], "{division}");
+        assert_eq!(divided["schedule"]["configuration"], rival["configuration"]);
+        assert_eq!(divided["schedule"]["algorithm"], algorithm);
+    }
+    let said = in_one_line(&workplace.succeed(&[&arguments[..], &["--division", "pi"]].concat()));
+    assert!(said.contains("the shortest period with the division that was asked for (pi)") && !said.contains("(exact)"), "{said}");
+    let fail = |more: &[&str]| workplace.fail(&[&arguments[..], more].concat());
+    assert!(fail(&["--division", "po"]).contains("the system has no host 'po', only rk, pi"));
+    assert!(fail(&["--division", "pi", "--without", "pi"]).contains("'pi' is both left out and to run everything"));
+}
