@@ -104,7 +104,8 @@ fn forward(verb: &str, rest: &[String]) -> Result<ExitCode, Failure> {
     // What the caller set wins; the value that cargo itself sets from its configuration is the same file.
     command.envs(native::environment(library));
     if verb == "deploy" && rest.iter().any(|word| word == "--system" || word.starts_with("--system=")) {
-        command.envs(node::built()?);
+        let built = node::built()?.into_iter();
+        command.envs(built.filter(|(name, _)| std::env::var_os(name).is_none() || *name == "PYTHONPATH"));
     }
     run_forwarding(&mut command)
 }

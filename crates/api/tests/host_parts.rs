@@ -9,8 +9,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use millstream_api::{
-    CheckedFrames, EngineOptions, Error, HostPart, Hosts, Inputs, Machine, Network, Objective, ReadOptions, Stream, Tensor,
-    document,
+    CheckedFrames, EngineOptions, Error, HostPart, Hosts, Inputs, Machine, Network, Objective, ReadOptions, Stream,
+    Tensor, document,
 };
 use millstream_board::{Processor, TransferPrecision};
 use millstream_graph::{OperatorId, ValueId};

@@ -14,7 +14,7 @@ pub enum TransferPrecision {
     F32,
     /// 16-bit floats: 11 significant bits.
     F16,
-    /// Integers of 8 bits between the least and the greatest element of each value.
+    /// Integers of 8 bits between the least and the greatest element of each value, zero included.
     Int8,
 }
 

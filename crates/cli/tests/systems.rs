@@ -233,7 +233,8 @@ fn rivals_keep_to_the_limits_and_are_compared_in_what_counts() {
 fn values_of_fewer_bits_take_links_for_less_time() {
     let workplace = Workplace::new();
     let planned = |precision: &str| {
-        let document = system(3e6).replace("\"latency_seconds\"", &format!("\"precision\": \"{precision}\", \"latency_seconds\""));
+        let document =
+            system(3e6).replace("\"latency_seconds\"", &format!("\"precision\": \"{precision}\", \"latency_seconds\""));
         workplace.write("two.json", document);
         // The same cut, whatever is sent.
         let arguments = ["schedule", "--system", "two.json", "--model", "zoo:squeezenet", "--division", "equal"];
@@ -254,7 +255,8 @@ fn values_of_fewer_bits_take_links_for_less_time() {
         let ratio = simulated["simulated_period_seconds"].as_f64().unwrap() / of(&report, "occupied_seconds");
         assert!((ratio - 1.0).abs() < 0.01, "{precision}: {ratio}");
     }
-    workplace.write("two.json", system(3e6).replace("\"latency_seconds\"", "\"precision\": \"f8\", \"latency_seconds\""));
+    workplace
+        .write("two.json", system(3e6).replace("\"latency_seconds\"", "\"precision\": \"f8\", \"latency_seconds\""));
     let message = workplace.fail(&["schedule", "--system", "two.json"]);
     assert!(message.contains("two.json") && message.contains("f8"), "{message}");
 }
@@ -267,9 +269,11 @@ fn a_network_is_divided_as_others_would() {
     let arguments = ["schedule", "--system", "two.json", "--model", "zoo:squeezenet"];
     let report = |division: &[&str]| json(&workplace.succeed(&[&arguments[..], &["--json"], division].concat()));
     let best = report(&[]);
-    for (rival, division, algorithm) in
-        [("equal parts", "equal", "equal-parts"), ("parts by memory", "memory", "parts-by-memory"), ("all on rk", "rk", "one-host")]
-    {
+    for (rival, division, algorithm) in [
+        ("equal parts", "equal", "equal-parts"),
+        ("parts by memory", "memory", "parts-by-memory"),
+        ("all on rk", "rk", "one-host"),
+    ] {
         let rival = best["rivals"].as_array().unwrap().iter().find(|known| known["name"] == rival).unwrap();
         let divided = report(&["--division", division]);
         assert_eq!(divided["schedule"]["predicted"]["period_seconds"], rival["period_seconds"], "{division}");
@@ -277,7 +281,10 @@ fn a_network_is_divided_as_others_would() {
         assert_eq!(divided["schedule"]["algorithm"], algorithm);
     }
     let said = in_one_line(&workplace.succeed(&[&arguments[..], &["--division", "pi"]].concat()));
-    assert!(said.contains("the shortest period with the division that was asked for (pi)") && !said.contains("(exact)"), "{said}");
+    assert!(
+        said.contains("the shortest period with the division that was asked for (pi)") && !said.contains("(exact)"),
+        "{said}"
+    );
     let fail = |more: &[&str]| workplace.fail(&[&arguments[..], more].concat());
     assert!(fail(&["--division", "po"]).contains("the system has no host 'po', only rk, pi"));
     assert!(fail(&["--division", "pi", "--without", "pi"]).contains("'pi' is both left out and to run everything"));

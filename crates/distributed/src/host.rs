@@ -5,7 +5,7 @@ use std::collections::btree_map::Entry;
 use std::time::Duration;
 
 use crate::error::FrameFailure;
-use crate::message::{Ask, FrameTag, FrameValue, Identity, Message, MessageKind, StageFigures, HostSpan, Tell};
+use crate::message::{Ask, FrameTag, FrameValue, HostSpan, Identity, Message, MessageKind, StageFigures, Tell};
 use crate::route::{HostId, Peer, PlanId, Route};
 
 /// What a host does with frames: takes them in their order, has its stages compute, and sends on in the same order.

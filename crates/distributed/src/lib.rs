@@ -53,7 +53,7 @@ mod route;
 pub use error::{DistributedError, FrameFailure};
 pub use front::{Front, FrontAction, FrontEvent};
 pub use host::{HostAction, HostSide};
-pub use message::{Ask, FrameTag, FrameValue, Identity, Message, MessageKind, StageFigures, HostSpan, Tell};
+pub use message::{Ask, FrameTag, FrameValue, HostSpan, Identity, Message, MessageKind, StageFigures, Tell};
 pub use narrowing::received;
 pub use options::FrontOptions;
 pub use route::{HostId, Peer, PlanId, Route};

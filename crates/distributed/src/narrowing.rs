@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 pub(crate) enum SentAs {
     /// 16-bit floats.
     F16,
-    /// Integers of 8 bits, as the operator `DynamicQuantizeLinear` of ONNX makes them.
+    /// Integers of 8 bits with a step and a zero for the whole value, as ONNX's `DynamicQuantizeLinear` has them.
     Int8 {
         /// The integer that zero is.
         zero: u8,

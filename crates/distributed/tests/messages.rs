@@ -5,8 +5,8 @@
 use std::time::Duration;
 
 use millstream_distributed::{
-    Ask, FrameTag, Front, FrontAction, FrontEvent, FrontOptions, HostAction, HostId, HostSide, Identity, Message,
-    MessageKind, Peer, PlanId, Route, HostSpan, Tell,
+    Ask, FrameTag, Front, FrontAction, FrontEvent, FrontOptions, HostAction, HostId, HostSide, HostSpan, Identity,
+    Message, MessageKind, Peer, PlanId, Route, Tell,
 };
 
 const PLAN: PlanId = PlanId(0);
@@ -79,7 +79,8 @@ fn front() -> Front {
 /// What the front notices when a host tells of itself.
 fn hear(front: &mut Front, host: usize, incarnation: u64, seconds: u64) -> Vec<FrontEvent> {
     let identity = identity(["rk", "pi"][host]);
-    let tell = Tell { nanoseconds: 0, clock_nanoseconds: 0, incarnation, identity, prepared: vec![PLAN], refused: Vec::new() };
+    let tell =
+        Tell { nanoseconds: 0, clock_nanoseconds: 0, incarnation, identity, prepared: vec![PLAN], refused: Vec::new() };
     let actions = front.receive(HostId(host), Message::plain(MessageKind::Tell(tell)), Duration::from_secs(seconds));
     let event = |action| match action {
         FrontAction::Event(event) => Some(event),
@@ -108,7 +109,8 @@ fn what_stages_did_is_told_in_the_time_of_the_front() {
     let [MessageKind::Tell(tell)] = &told[..] else { panic!("{told:?}") };
     front.receive(HostId(1), Message::plain(MessageKind::Tell(tell.clone())), second(54));
 
-    let span = |begin, end| HostSpan { plan: PLAN, stage: 1, replica: 0, sequence: 8, begin: second(begin), end: second(end) };
+    let span =
+        |begin, end| HostSpan { plan: PLAN, stage: 1, replica: 0, sequence: 8, begin: second(begin), end: second(end) };
     let told = sent(host.figures(Vec::new(), vec![span(10, 11)])).remove(0);
     let spans = |front: &mut Front| {
         let actions = front.receive(HostId(1), Message::plain(told.clone()), second(60));
@@ -121,4 +123,24 @@ fn what_stages_did_is_told_in_the_time_of_the_front() {
     let again = Tell { clock_nanoseconds: 0, incarnation: 2, nanoseconds: 70_000_000_000, ..tell.clone() };
     front.receive(HostId(1), Message::plain(MessageKind::Tell(again)), second(70));
     assert_eq!(spans(&mut front), [span(80, 81)]);
+}
+
+/// Nobody else would notice that the last answer is missing.
+#[test]
+fn frames_are_sent_again_when_messages_may_be_lost() {
+    let (mut front, now) = (front(), Duration::from_secs(1));
+    assert!(front.lost_messages("early", now).is_empty());
+    hear(&mut front, 0, 1, 1);
+    hear(&mut front, 1, 1, 1);
+    let probe = |action| match action {
+        FrontAction::Send { message: Message { kind: MessageKind::Probe { epoch, .. }, .. }, .. } => Some(epoch),
+        _ => None,
+    };
+    let epoch = front.tick(now).into_iter().find_map(probe).unwrap();
+    front.receive(HostId(1), Message::plain(MessageKind::Probed { epoch }), now);
+    front.submit(Vec::new(), now);
+    let again = front.lost_messages("broken off", now);
+    let is_told = |action: &FrontAction| matches!(action, FrontAction::Event(FrontEvent::SendsAgain { frames: 1, detail }) if detail == "broken off");
+    assert!(again.iter().any(is_told), "{again:?}");
+    assert!(front.tick(now + Duration::from_millis(500)).into_iter().find_map(probe).unwrap() > epoch);
 }

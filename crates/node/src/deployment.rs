@@ -164,6 +164,20 @@ impl LoadedDeployment {
         Ok(Self { network: self.network.with_inputs(&inputs)?, ..self })
     }
 
+    /// The deployment for processes in other folders: with the network's whole path.
+    ///
+    /// # Errors
+    /// If there is no current folder.
+    pub fn with_paths_for_all(&self) -> Result<Deployment> {
+        let source = self.network.source();
+        let model = if source.starts_with("zoo:") {
+            source.to_owned()
+        } else {
+            std::path::absolute(source).with_context(|| source.to_owned())?.display().to_string()
+        };
+        Ok(Deployment { model: Some(model), ..self.deployment.clone() })
+    }
+
     /// The ways of all plans.
     pub fn routes(&self) -> Vec<Route> {
         self.plans.iter().map(LoadedPlan::route).collect()

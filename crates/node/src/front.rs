@@ -1,21 +1,21 @@
-//! The process beside whoever has frames.
+//! The front: beside whoever has frames.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use crossbeam_channel::RecvTimeoutError;
+use crossbeam_channel::{Receiver, RecvTimeoutError};
 use millstream_api::schedule::StageId;
 use millstream_api::{CheckedFrames, LatencySummary, Machine};
 use millstream_distributed::{
-    FrameValue, Front, FrontAction, FrontEvent, HostId, Message, Peer, PlanId, StageFigures, HostSpan, received,
+    FrameValue, Front, FrontAction, FrontEvent, HostId, HostSpan, Message, Peer, PlanId, StageFigures, received,
 };
 
 use crate::deployment::{LoadedDeployment, value_ids};
 use crate::report::{EventReport, HostStageReport, Report};
 use crate::trace::write_trace;
-use crate::transport::{Outlet, Transport};
+use crate::transport::{Incoming, Outlet, Transport};
 
 /// How often the front looks what there is to do.
 const TICK: Duration = Duration::from_millis(5);
@@ -65,12 +65,7 @@ impl Frames {
 ///
 /// # Errors
 /// If nothing can be sent.
-pub fn run(
-    loaded: &LoadedDeployment,
-    frames: &Frames,
-    transport: Transport,
-    is_over: &AtomicBool,
-) -> Result<Report> {
+pub fn run(loaded: &LoadedDeployment, frames: &Frames, transport: Transport, is_over: &AtomicBool) -> Result<Report> {
     let front = Front::new(loaded.routes(), loaded.identities.clone(), loaded.front_options())?;
     let Transport { outlet, inlet } = transport;
     let mut streaming = Streaming {
@@ -93,13 +88,11 @@ pub fn run(
             streaming.report.error = Some("interrupted".to_owned());
             break;
         }
-        let now = streaming.now();
-        let mut actions = streaming.front.tick(now);
+        // First what has come: whoever has answered meanwhile is not silent.
         match inlet.recv_timeout(TICK) {
-            Ok(incoming) => {
-                if let (Peer::Host(host), Ok(message)) = (incoming.from, Message::decode(&incoming.bytes)) {
-                    let now = streaming.now();
-                    actions.extend(streaming.front.receive(host, message, now));
+            Ok(first) => {
+                for incoming in std::iter::once(first).chain(inlet.try_iter()) {
+                    streaming.receive(&incoming)?;
                 }
             }
             Err(RecvTimeoutError::Timeout) => {}
@@ -108,7 +101,8 @@ pub fn run(
                 break;
             }
         }
-
+        let now = streaming.now();
+        let actions = streaming.front.tick(now);
         streaming.perform(actions)?;
         if let Some(error) = streaming.front.failure() {
             streaming.report.error = Some(error.to_string());
@@ -118,7 +112,10 @@ pub fn run(
     }
     streaming.gather(&inlet)?;
     if let Some(path) = &loaded.deployment.trace {
-        write_trace(path, loaded, &streaming.spans)?;
+        // What the frames came to is worth more.
+        if let Err(error) = write_trace(path, loaded, &streaming.spans) {
+            tracing::warn!("{error:#}");
+        }
     }
     Ok(streaming.finish())
 }
@@ -144,6 +141,25 @@ struct Streaming<'a> {
 impl Streaming<'_> {
     fn now(&self) -> Duration {
         self.begin.elapsed()
+    }
+
+    fn receive(&mut self, incoming: &Incoming) -> Result<()> {
+        match (incoming.from, Message::decode(&incoming.bytes)) {
+            (Peer::Host(host), Ok(message)) => {
+                let now = self.now();
+                let actions = self.front.receive(host, message, now);
+                self.perform(actions)
+            }
+            (Peer::Front, _) => {
+                let now = self.now();
+                let actions = self.front.lost_messages("the way to the hosts began anew", now);
+                self.perform(actions)
+            }
+            (from, Err(error)) => {
+                tracing::warn!("from {from}: {error}");
+                Ok(())
+            }
+        }
     }
 
     fn submit(&mut self, count: u64) -> Result<()> {
@@ -210,18 +226,19 @@ impl Streaming<'_> {
     }
 
     /// Asks hosts what their stages did, and says that this was all.
-    fn gather(&mut self, inlet: &crossbeam_channel::Receiver<crate::transport::Incoming>) -> Result<()> {
+    fn gather(&mut self, inlet: &Receiver<Incoming>) -> Result<()> {
         let asking = self.front.ask_figures();
         self.perform(asking)?;
         let until = Instant::now() + FIGURES;
         while self.figures.len() < self.loaded.identities.len()
             && let Ok(incoming) = inlet.recv_deadline(until)
         {
-            if let (Peer::Host(host), Ok(message)) = (incoming.from, Message::decode(&incoming.bytes)) {
-                let now = self.now();
-                let actions = self.front.receive(host, message, now);
-                self.perform(actions)?;
-            }
+            self.receive(&incoming)?;
+        }
+        for identity in
+            self.loaded.identities.iter().enumerate().filter(|(host, _)| !self.figures.contains_key(&HostId(*host)))
+        {
+            tracing::warn!("host '{}' does not say what its stages did", identity.1.host);
         }
         let ending = self.front.say_end();
         self.perform(ending)
@@ -254,7 +271,8 @@ fn stage_report(loaded: &LoadedDeployment, host: HostId, figures: &StageFigures)
     let plan = loaded.plans.get(figures.plan.0)?;
     let stage = StageId::new(figures.stage);
     let replica = plan.schedule.replica(stage, figures.replica)?;
-    let processors: Vec<String> = replica.assignments.iter().map(|assignment| assignment.processor.to_string()).collect();
+    let processors: Vec<String> =
+        replica.assignments.iter().map(|assignment| assignment.processor.to_string()).collect();
     Some(HostStageReport {
         host: loaded.identities.get(host.0)?.host.clone(),
         plan: figures.plan.0 + 1,

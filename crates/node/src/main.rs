@@ -11,9 +11,9 @@ use anyhow::{Context, Result, bail};
 use clap::{Args, Parser, Subcommand};
 use millstream_api::Hosts;
 use millstream_node::deployment::{Deployment, LoadedDeployment};
+use millstream_node::gateway::{self, FRONT};
 use millstream_node::launch::{DEPLOYMENT, HOST, LaunchOptions, METER, launch, links_text, measure_links};
 use millstream_node::meter::Pace;
-use millstream_node::gateway::{self, FRONT};
 use millstream_node::{dora, host, meter};
 
 /// Runs a network over several machines, on dora-rs
@@ -172,7 +172,13 @@ fn run(command: &RunCommand) -> Result<ExitCode> {
     // A built-in system has no path.
     let system = if command.system.exists() { absolute(&command.system)? } else { command.system.clone() };
     let schedules = std::iter::once(&command.schedule).chain(&command.fallback);
-    let model = command.model.as_ref().map(|model| if model.starts_with("zoo:") { Ok(model.clone()) } else { absolute(&PathBuf::from(model)).map(|path| path.display().to_string()) });
+    let model = command.model.as_ref().map(|model| {
+        if model.starts_with("zoo:") {
+            Ok(model.clone())
+        } else {
+            absolute(&PathBuf::from(model)).map(|path| path.display().to_string())
+        }
+    });
 
     let deployment = Deployment {
         version: env!("CARGO_PKG_VERSION").to_owned(),

@@ -21,7 +21,7 @@ pub struct Report {
     pub is_in_order: bool,
     /// Largest difference from sequential inference, relative to the largest element.
     pub largest_difference: f64,
-    /// How much of that values may be the cause of which are sent in fewer bits between hosts.
+    /// The part of that which comes from values that are sent in fewer bits, where everything else is exact.
     pub sending_changes: f64,
     /// Frames without right results, and why.
     pub failures: Vec<(u64, String)>,

@@ -5,8 +5,10 @@
 mod support;
 
 use assert_cmd::Command;
+use millstream_api::onnx::{ModelBuilder, Weight, WeightStorage};
+use millstream_node::launch::{LaunchOptions, Running, launch};
 use millstream_node::report::Report;
-use support::{plan, system};
+use support::{deployment, plan, plan_of, system};
 
 /// Runs the command in a folder; what it printed, and what it said.
 fn run(folder: &std::path::Path, arguments: &[&str]) -> (bool, String, String) {
@@ -67,6 +69,83 @@ fn grey(level: u8) -> Vec<u8> {
     };
     let header = [0, 0, 0, 2, 0, 0, 0, 2, 8, 0, 0, 0, 0];
     [b"\x89PNG\r\n\x1a\n".to_vec(), chunk(b"IHDR", &header), chunk(b"IDAT", &data), chunk(b"IEND", &[])].concat()
+}
+
+/// A file that nobody else knows, by its path from the folder where the command is run; what comes of it is written where
+/// it is asked for.
+#[test]
+fn a_network_of_ones_own_goes_through_and_is_reported() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut builder = ModelBuilder::new("own");
+    let mut value = builder.input("x", [1, 8]);
+    for layer in 0..4 {
+        let elements = (0..64).map(|place| ((place * 7 + layer) % 11) as f32 / 11.0 - 0.5).collect();
+        let weight = builder.weight("weight", &Weight::from_f32([8, 8], elements));
+        value = builder.node("MatMul", &[&value, &weight]);
+    }
+    builder.output(&value);
+    let model = builder.build().unwrap();
+    let bytes = model.segment(model.graph().order(), WeightStorage::Inline).unwrap().bytes;
+    std::fs::write(folder.path().join("own.onnx"), bytes).unwrap();
+    system(folder.path(), &["a", "b"]);
+    plan_of(folder.path(), "own.onnx", &[], "schedule.json");
+    plan_of(folder.path(), "own.onnx", &["b"], "without-b.json");
+    let names = ["schedule.json", "without-b.json"].map(|name| {
+        // As `schedule` writes it where the command is run.
+        let path = folder.path().join(name);
+        let text = std::fs::read_to_string(&path).unwrap();
+        let own = format!("{}/own.onnx", folder.path().display());
+        assert!(text.contains(&own));
+        std::fs::write(&path, text.replace(&own, "own.onnx")).unwrap();
+        name
+    });
+
+    let [schedule, fallback] = names;
+    let wanted = ["--system", "system.json", "--schedule", schedule, "--fallback", fallback, "--frames", "20"];
+    let written = ["--output", "report.json", "--trace", "trace.json"];
+    let (is_right, shown, said) = run(folder.path(), &[&wanted[..], &written].concat());
+    assert!(is_right && shown.contains("20 of 20 frames as in sequential inference"), "{shown}\n{said}");
+    let report: Report =
+        serde_json::from_str(&std::fs::read_to_string(folder.path().join("report.json")).unwrap()).unwrap();
+    assert!(report.is_right() && report.stages.len() == 2, "{report:?}");
+    let trace = std::fs::read_to_string(folder.path().join("trace.json")).unwrap();
+    assert!(trace.contains("cluster a/B") && trace.contains("frame 19"), "{trace}");
+    let (is_right, _, said) = run(folder.path(), &[&wanted[..], &["--trace", "nowhere/trace.json"]].concat());
+    assert!(!is_right && said.contains("nowhere"), "{said}");
+}
+
+/// What leads to a host does not, from some moment on.
+#[test]
+fn a_host_that_stays_away_is_done_without() {
+    let folder = tempfile::tempdir().unwrap();
+    system(folder.path(), &["a", "b"]);
+    plan(folder.path(), &[], "schedule.json");
+    plan(folder.path(), &["b"], "without-b.json");
+    let (bridge, script) = (folder.path().join("bridge"), folder.path().join("way.sh"));
+    std::fs::write(&bridge, "").unwrap();
+    std::fs::write(&script, format!("[ -f {} ] && exec \"$@\"\nexit 1\n", bridge.display())).unwrap();
+
+    let mut options = LaunchOptions::new(env!("CARGO_BIN_EXE_millstream-node").into());
+    options.dora = std::env::var_os("MILLSTREAM_DORA").map_or(options.dora, std::path::PathBuf::from);
+    options.via = vec![("b".to_owned(), vec!["sh".to_owned(), script.display().to_string()])];
+    options.limit = Some(std::time::Duration::from_secs(120));
+    let deployed = deployment(folder.path(), &["schedule.json", "without-b.json"], 600);
+    let begin = std::time::Instant::now();
+    let mut is_cut = false;
+    let cut = &mut |running: &Running<'_>| {
+        if !is_cut && begin.elapsed().as_secs() >= 6 {
+            is_cut = true;
+            std::fs::remove_file(&bridge).unwrap();
+            let daemon = running.daemon("b").unwrap().to_string();
+            assert!(std::process::Command::new("kill").args(["-9", &daemon]).status().unwrap().success());
+        }
+    };
+    let own = tempfile::tempdir().unwrap();
+    let report = launch(&deployed, own.path(), &options, cut).unwrap();
+    assert!(is_cut, "there were too few frames");
+    assert!(report.is_right() && report.checked == 600, "{report:?}");
+    let last = report.events.iter().rev().find(|event| event.text.starts_with("frames go by")).unwrap();
+    assert!(!last.text.contains("b/B"), "{report:?}");
 }
 
 /// What of this computer goes on by itself when what started it ends, as programs behind ssh do.

@@ -85,9 +85,8 @@ fn one_trace_shows_what_all_hosts_did() {
     assert_eq!(slices.len(), 40);
     for frame in 0..20 {
         let of_stage = |stage: u64| {
-            let is_it = |slice: &&&serde_json::Value| {
-                slice["args"]["frame"] == frame && slice["args"]["stage"] == stage
-            };
+            let is_it =
+                |slice: &&&serde_json::Value| slice["args"]["frame"] == frame && slice["args"]["stage"] == stage;
             let slice = slices.iter().find(is_it).unwrap();
             let begin = slice["ts"].as_f64().unwrap();
             [begin, begin + slice["dur"].as_f64().unwrap()]

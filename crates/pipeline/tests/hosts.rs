@@ -137,8 +137,7 @@ fn link_cases() -> impl Strategy<Value = Option<LinkCase>> {
     let speed = prop::sample::select(vec![1e-11, 1e-9, 4e-9, 1e-8]);
     let cpu = || prop::sample::select(vec![0.0, 1e-10, 2e-9]);
     let duplex = prop::sample::select(vec![Duplex::Full, Duplex::Half]);
-    let precision =
-        prop::sample::select(vec![TransferPrecision::F32, TransferPrecision::F16, TransferPrecision::Int8]);
+    let precision = prop::sample::select(vec![TransferPrecision::F32, TransferPrecision::F16, TransferPrecision::Int8]);
     let link = (0.0..1e-6, speed, duplex, [cpu(), cpu()], precision).prop_map(
         |(latency, seconds_per_byte, duplex, cpu, precision)| LinkCase {
             latency,

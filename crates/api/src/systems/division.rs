@@ -34,6 +34,16 @@ pub enum SystemDivision {
     Only(String),
 }
 
+/// Why there are no parts by memory.
+pub(super) const NO_MEMORIES: &str = "the memory of some host is not known";
+
+/// Whether the memories are known of all hosts that are not lost.
+pub(super) fn memories_are_known(hosts: &Hosts, lost: &[HostPlace]) -> bool {
+    let all = hosts.system().hosts().iter().enumerate();
+    let mut left = all.filter(|(place, _)| !lost.contains(&HostPlace::new(*place)));
+    left.all(|(_, host)| host.board.memory_bytes().is_some())
+}
+
 impl FromStr for SystemDivision {
     type Err = Infallible;
 
@@ -69,8 +79,8 @@ impl SystemDivision {
         Ok(match self {
             Self::Best => None,
             Self::Equal => Some(HostDivision::equal(problem, lost)),
-            Self::Memory if hosts.system().hosts().iter().any(|host| host.board.memory_bytes().is_none()) => {
-                return Err(Error::Unfit("the memory of some host is not known".to_owned()));
+            Self::Memory if !memories_are_known(hosts, lost) => {
+                return Err(Error::Unfit(NO_MEMORIES.to_owned()));
             }
             Self::Memory => Some(HostDivision::by_memory(problem, lost)),
             Self::Only(name) => {

@@ -2,9 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use millstream_board::{
-    Board, BoardSource, HostDocument, ProcessorClass, System, SystemDocument, TransferPrecision,
-};
+use millstream_board::{Board, BoardSource, HostDocument, ProcessorClass, System, SystemDocument, TransferPrecision};
 use millstream_cost::{CostTable, DerivedClass, HostCrossing};
 
 use crate::error::{Error, InFile};

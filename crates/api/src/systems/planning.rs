@@ -14,6 +14,7 @@ use crate::network::Network;
 use crate::plans::shared_memory::simulated;
 use crate::plans::{Aim, replica_seconds};
 use crate::schedules::document;
+use crate::systems::division::{NO_MEMORIES, memories_are_known};
 use crate::systems::{Hosts, OnHosts, SystemDivision};
 
 /// A network on a system.
@@ -193,10 +194,10 @@ fn rivals(hosts: &Hosts, problem: &SystemProblem, aim: &Aim, lost: &[HostPlace])
     }
     rivals.push(of("equal parts".to_owned(), &HostDivision::equal(problem, lost)));
     let name = "parts by memory".to_owned();
-    rivals.push(if all.iter().enumerate().filter(is_there).all(|(_, host)| host.board.memory_bytes().is_some()) {
+    rivals.push(if memories_are_known(hosts, lost) {
         of(name, &HostDivision::by_memory(problem, lost))
     } else {
-        SystemRival { name, plan: Err("the memory of some host is not known".to_owned()) }
+        SystemRival { name, plan: Err(NO_MEMORIES.to_owned()) }
     });
     rivals
 }

@@ -63,11 +63,7 @@ impl SentParts {
     }
 
     /// The results of a frame.
-    pub(super) fn run(
-        &mut self,
-        frame: Vec<(ValueId, Tensor)>,
-        received: Received<'_>,
-    ) -> Result<Vec<Tensor>, Error> {
+    pub(super) fn run(&mut self, frame: Vec<(ValueId, Tensor)>, received: Received<'_>) -> Result<Vec<Tensor>, Error> {
         let mut values: HashMap<ValueId, Tensor> = frame.into_iter().collect();
         for part in &mut self.parts {
             let inputs = those_of(&values, &part.inputs)?;

@@ -33,7 +33,7 @@ pub(crate) struct DeployCommand {
     /// Time for measuring the network on the board
     #[arg(long, value_name = "TIME", default_value = "30s")]
     pub(crate) budget: Budget,
-    /// Frames to stream through the schedule [default: as `run`]
+    /// Frames to stream through the schedule [default: as `run`; 100 with --system]
     #[arg(long, value_parser = parse_count::<u64>)]
     pub(crate) frames: Option<u64>,
     /// The folder for board.json, profile.json, schedule.json and run.json, or of a system for its schedules, run.json

@@ -61,7 +61,7 @@ impl HostClock {
         let around = self.windows.get(after.saturating_sub(1)..).unwrap_or_default().iter().take(2);
         let nearest = around.min_by_key(|reading| reading.shown.abs_diff(shown))?;
         match shown.checked_sub(nearest.shown) {
-            Some(later) => Some(nearest.moment() + later),
+            Some(later) => nearest.moment().checked_add(later),
             None => nearest.moment().checked_sub(nearest.shown - shown),
         }
     }
@@ -95,7 +95,10 @@ mod tests {
         clock.read(ms(1000), ms(911), ms(1030));
         assert_eq!(clock.at(ms(911)), Some(ms(1015)));
         clock.read(ms(1100), ms(1011), ms(1102));
-        assert_eq!([ms(911), ms(1011), ms(1111)].map(|shown| clock.at(shown)), [1001, 1101, 1201].map(|at| Some(ms(at))));
+        assert_eq!(
+            [ms(911), ms(1011), ms(1111)].map(|shown| clock.at(shown)),
+            [1001, 1101, 1201].map(|at| Some(ms(at)))
+        );
         clock.read(ms(1200), ms(1111), ms(1290));
         assert_eq!(clock.at(ms(1111)), Some(ms(1201)));
         assert_eq!(clock.at(ms(0)), Some(ms(90)));
@@ -112,14 +115,7 @@ mod tests {
             let at = clock.at(ms(second * 1001 + 501)).unwrap();
             assert!(at.abs_diff(ms(second * 1000 + 501)) <= ms(2), "{second}: {at:?}");
         }
-        let span = HostSpan {
-            plan: PlanId(0),
-            stage: 0,
-            replica: 0,
-            sequence: 7,
-            begin: ms(2003),
-            end: ms(2004),
-        };
+        let span = HostSpan { plan: PlanId(0), stage: 0, replica: 0, sequence: 7, begin: ms(2003), end: ms(2004) };
         let [translated] = clock.translated(vec![span]).try_into().unwrap();
         assert_eq!((translated.begin, translated.end, translated.sequence), (ms(2001), ms(2002), 7));
     }
@@ -130,5 +126,8 @@ mod tests {
         clock.read(ms(0), ms(500), ms(0));
         let span = |begin, end| HostSpan { plan: PlanId(0), stage: 0, replica: 0, sequence: 0, begin, end };
         assert_eq!(clock.translated(vec![span(ms(400), ms(600)), span(ms(500), ms(600))]), [span(ms(0), ms(100))]);
+        // Nor does anything come of a time that no clock shows.
+        clock.read(ms(1), ms(501), ms(1));
+        assert_eq!(clock.translated(vec![span(ms(500), Duration::MAX)]), []);
     }
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use crate::error::{DistributedError, FrameFailure};
 use crate::front::phase::Phase;
-use crate::message::{Ask, FrameTag, FrameValue, Identity, Message, MessageKind, StageFigures, HostSpan};
+use crate::message::{Ask, FrameTag, FrameValue, HostSpan, Identity, Message, MessageKind, StageFigures};
 use crate::options::FrontOptions;
 use crate::route::{HostId, PlanId, Route};
 use frames::{Frames, Outcome};
@@ -191,6 +191,15 @@ impl Front {
                 self.actions.push(FrontAction::Figures { host: from, figures: stages, spans });
             }
             _ => {}
+        }
+        self.take()
+    }
+
+    /// Takes note that messages may have been lost, such as when what carries them began anew: frames without an answer
+    /// are sent again.
+    pub fn lost_messages(&mut self, detail: &str, now: Duration) -> Vec<FrontAction> {
+        if self.failure().is_none() && self.phase.sends() {
+            self.fault(detail, now);
         }
         self.take()
     }

@@ -1,7 +1,7 @@
 //! The dataflow that dora-rs runs.
 
-use std::collections::BTreeMap;
-use std::path::Path;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 
 use millstream_distributed::{HostId, Peer};
 use serde_json::{Map, Value, json};
@@ -19,47 +19,54 @@ pub(crate) const FRONT_MACHINE: &str = "millstream-front";
 /// Places in queues beside those for frames, for questions and answers whether hosts are there.
 const BESIDE_FRAMES: usize = 64;
 
-/// What processes of the dataflow find by their environment.
-pub(crate) struct Files<'a> {
+/// The dataflow of a gateway to the front and of hosts, everybody with everybody, since schedules may change. Queues have
+/// room for all frames that may be under way, so none is dropped.
+pub(crate) struct Dataflow {
+    /// What all processes run.
+    pub(crate) program: PathBuf,
     /// The socket of the front.
-    pub(crate) socket: &'a Path,
+    pub(crate) socket: PathBuf,
     /// What hosts run.
-    pub(crate) deployment: &'a Path,
+    pub(crate) deployment: PathBuf,
+    /// First that of the front, then those of the hosts.
+    pub(crate) machines: Vec<MachinePlace>,
+    /// How many frames may be under way.
+    pub(crate) in_flight: usize,
 }
 
-/// The dataflow of a front and hosts, everybody with everybody, since schedules may change. Queues have room for all
-/// frames that may be under way, so none is dropped. It is JSON, which YAML contains. The first machine is the front's,
-/// the others are the hosts'.
-pub(crate) fn dataflow(program: &Path, files: &Files<'_>, machines: &[MachinePlace], in_flight: usize) -> Value {
-    let hosts = (0..machines.len().saturating_sub(1)).map(|host| Peer::Host(HostId(host)));
-    let peers: Vec<Peer> = std::iter::once(Peer::Front).chain(hosts).collect();
-    let node = |(&peer, machine): (&Peer, &MachinePlace)| {
-        let others = peers.iter().filter(|&&other| other != peer);
-        let inputs: Map<String, Value> = others
-            .clone()
-            .map(|&other| {
-                let source = format!("{}/{}", node_name(other), output(peer));
-                (input(other), json!({"source": source, "queue_size": in_flight + BESIDE_FRAMES}))
-            })
-            .collect();
-        let outputs: Vec<String> = others.map(|&other| output(other)).collect();
+impl Dataflow {
+    /// It without some machines, as JSON, which YAML contains.
+    pub(crate) fn without(&self, left_out: &BTreeSet<String>) -> Value {
+        let peers = std::iter::once(Peer::Front).chain((0..).map(|host| Peer::Host(HostId(host))));
+        let there: Vec<(Peer, &MachinePlace)> =
+            peers.zip(&self.machines).filter(|(_, machine)| !left_out.contains(&machine.name)).collect();
+        json!({"nodes": there.iter().map(|node| self.node(node, &there)).collect::<Vec<_>>()})
+    }
+
+    fn node(&self, &(peer, machine): &(Peer, &MachinePlace), there: &[(Peer, &MachinePlace)]) -> Value {
+        let others = there.iter().map(|&(other, _)| other).filter(|&other| other != peer);
+        let from = |other: Peer| {
+            let source = format!("{}/{}", node_name(other), output(peer));
+            (input(other), json!({"source": source, "queue_size": self.in_flight + BESIDE_FRAMES}))
+        };
+        let inputs: Map<String, Value> = others.clone().map(from).collect();
+        let outputs: Vec<String> = others.map(output).collect();
 
         let mut environment = inherited(machine.is_here());
         let verb = match peer {
             Peer::Front => {
-                environment.insert(FRONT.to_owned(), files.socket.display().to_string());
+                environment.insert(FRONT.to_owned(), self.socket.display().to_string());
                 "gateway"
             }
             Peer::Host(_) => {
-                environment.insert(DEPLOYMENT.to_owned(), files.deployment.display().to_string());
+                environment.insert(DEPLOYMENT.to_owned(), self.deployment.display().to_string());
                 environment.insert(HOST.to_owned(), machine.name.clone());
                 "host"
             }
         };
-
         json!({
             "id": node_name(peer),
-            "path": program.display().to_string(),
+            "path": self.program.display().to_string(),
             "args": verb,
             "env": environment,
             "deploy": {"machine": machine.name},
@@ -67,8 +74,7 @@ pub(crate) fn dataflow(program: &Path, files: &Files<'_>, machines: &[MachinePla
             "inputs": inputs,
             "outputs": outputs,
         })
-    };
-    json!({"nodes": peers.iter().zip(machines).map(node).collect::<Vec<_>>()})
+    }
 }
 
 /// What other processes need of this one's environment: elsewhere, folders and libraries are in other places.
@@ -81,7 +87,9 @@ fn inherited(is_here: bool) -> BTreeMap<String, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{FRONT_MACHINE, Files, MachinePlace, dataflow};
+    use std::collections::BTreeSet;
+
+    use super::{Dataflow, FRONT_MACHINE, MachinePlace};
 
     #[test]
     fn everybody_hears_everybody_with_room_for_all_frames() {
@@ -92,8 +100,15 @@ mod tests {
             port: 1,
         };
         let machines = [(FRONT_MACHINE, &[][..]), ("rk", &[]), ("pi", &["ssh", "pi"])].map(machine);
-        let files = Files { socket: "/tmp/front.sock".as_ref(), deployment: "/tmp/deployment.json".as_ref() };
-        let flow = dataflow("/bin/node".as_ref(), &files, &machines, 6);
+        let flow = Dataflow {
+            program: "/bin/node".into(),
+            socket: "/tmp/front.sock".into(),
+            deployment: "/tmp/deployment.json".into(),
+            machines: machines.to_vec(),
+            in_flight: 6,
+        };
+        let alone = flow.without(&BTreeSet::from(["rk".to_owned()]));
+        let flow = flow.without(&BTreeSet::new());
         let nodes = flow["nodes"].as_array().unwrap_or_else(|| unreachable!());
         assert_eq!(nodes.len(), 3);
         for node in nodes {
@@ -110,6 +125,11 @@ mod tests {
             }
         }
         assert_eq!(nodes[2]["deploy"]["machine"], "pi");
+        // Hosts keep their numbers when one of them is away.
+        let names: Vec<&str> =
+            alone["nodes"].as_array().into_iter().flatten().filter_map(|node| node["id"].as_str()).collect();
+        assert_eq!(names, ["front", "host-1"]);
+        assert_eq!(alone["nodes"][0]["outputs"], serde_json::json!(["to-1"]));
         let finds = |node: usize| nodes[node]["env"]["HOME"].is_string();
         assert_eq!([finds(1), finds(2)], [std::env::var_os("HOME").is_some(), false]);
         assert_eq!(nodes[2]["inputs"]["from-0"]["source"], "host-0/to-1");

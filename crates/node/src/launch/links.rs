@@ -8,13 +8,14 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 use millstream_api::Hosts;
+use millstream_api::board::{Duplex, TransferPrecision};
 use millstream_report::{Align, Table};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::machine::MachinePlace;
 use super::processes::{Dora, Processes, free_port};
-use super::{LOOK, LaunchOptions, write};
+use super::{LOOK, LaunchOptions};
 use crate::dora::{input, node_name, output};
 use crate::meter::{Direction, SIZES};
 use millstream_distributed::{HostId, Peer};
@@ -30,6 +31,12 @@ const QUEUE: usize = 64;
 pub struct MeasuredLink {
     /// Its ends.
     pub hosts: [String; 2],
+    /// What the system file says 32-bit floats are sent as.
+    #[serde(default, skip_serializing_if = "TransferPrecision::is_full")]
+    pub precision: TransferPrecision,
+    /// Whether it can be used in both directions at once, by the system file.
+    #[serde(default)]
+    pub duplex: Duplex,
     /// Both directions, idle and busy, as the first host saw them.
     pub directions: Vec<Direction>,
 }
@@ -46,13 +53,18 @@ impl MeasuredLink {
             one: most(|direction| direction.meter_cpu_seconds_per_byte),
             other: most(|direction| direction.echo_cpu_seconds_per_byte),
         });
-        json!({
+        let mut document = json!({
             "hosts": [one, other],
+            "duplex": self.duplex,
             "latency_seconds": most(|direction| direction.alone.seconds),
             "bytes_per_second": bytes_per_second,
             "cpu_seconds_per_byte": cpu,
             "origin": format!("measured {when}, through dora-rs"),
-        })
+        });
+        if let (Some(document), false) = (document.as_object_mut(), self.precision.is_full()) {
+            document.insert("precision".to_owned(), json!(self.precision));
+        }
+        document
     }
 }
 
@@ -70,7 +82,8 @@ pub fn measure_links(hosts: &Hosts, folder: &Path, options: &LaunchOptions) -> R
         fs::create_dir_all(&link_folder).with_context(|| format!("cannot make {}", link_folder.display()))?;
         let directions = measure_link(hosts, &link.hosts, &link_folder, options);
         let directions = directions.with_context(|| format!("the link {}", link.name()))?;
-        Ok(MeasuredLink { hosts: link.hosts.clone(), directions })
+        let (precision, duplex) = (link.precision, link.duplex);
+        Ok(MeasuredLink { hosts: link.hosts.clone(), precision, duplex, directions })
     };
     links.iter().enumerate().map(measure).collect()
 }
@@ -83,8 +96,7 @@ fn measure_link(hosts: &Hosts, ends: &[String; 2], folder: &Path, options: &Laun
     };
     let machines = ends.iter().map(place).collect::<Result<Vec<_>>>()?;
     let results = folder.join("results.json");
-    let flow = folder.join("dataflow.yml");
-    write(&flow, &serde_json::to_string_pretty(&dataflow(options, ends, &results))?)?;
+    let flow = dataflow(options, ends, &results);
     let dora = Dora {
         program: options.dora.clone(),
         folder: folder.to_owned(),
@@ -93,8 +105,14 @@ fn measure_link(hosts: &Hosts, ends: &[String; 2], folder: &Path, options: &Laun
         is_tunnelled: options.is_tunnelled,
     };
     let via = machines.first().map(|machine| machine.via.clone()).unwrap_or_default();
-    let processes = Processes::start(dora, machines, &[])?;
-    processes.start_dataflow(&flow)?;
+    let mut processes = Processes::start(dora, machines, "", Box::new(move |_| flow.clone()))?;
+    while !processes.runs() {
+        processes.supervise()?;
+        if options.is_over.load(Ordering::Relaxed) {
+            bail!("interrupted");
+        }
+        thread::sleep(LOOK);
+    }
     let text = await_results(&results, &via, options)?;
     let told: Result<Vec<Direction>, String> = serde_json::from_str(&text).context("cannot read the results")?;
     told.map_err(anyhow::Error::msg)

@@ -1,16 +1,17 @@
 //! Brings up a system of hosts, runs frames through it, and ends it.
 
 mod dataflow;
+mod flow;
 mod links;
 mod machine;
 mod patience;
 mod processes;
 
-use std::{fs, thread};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
+use std::{fs, thread};
 
 use anyhow::{Context, Result, anyhow, bail};
 use millstream_api::Hosts;
@@ -19,7 +20,7 @@ use crate::deployment::{Deployment, LoadedDeployment};
 use crate::report::Report;
 use crate::transport::Transport;
 use crate::{front, gateway};
-use dataflow::{FRONT_MACHINE, Files, dataflow};
+use dataflow::{Dataflow, FRONT_MACHINE};
 use machine::MachinePlace;
 use processes::{Dora, Processes, free_port};
 
@@ -98,13 +99,11 @@ pub fn launch(
 ) -> Result<Report> {
     // What does not fit together is known before anything is started.
     let loaded = deployment.clone().load()?.with_inputs()?;
-    let (file, socket) = (folder.join("deployment.json"), folder.join("front.sock"));
-    let text = serde_json::to_string_pretty(deployment)?;
+    let deployment = loaded.with_paths_for_all()?;
+    deployment.trace.iter().try_for_each(|path| millstream_api::files::check_writable(path))?;
     let hosts: Vec<String> = loaded.hosts.system().hosts().iter().map(|host| host.id.clone()).collect();
     let machines = machines(&hosts, options, &loaded)?;
-    let flow = folder.join("dataflow.yml");
-    let files = Files { socket: &socket, deployment: &file };
-    write(&flow, &serde_json::to_string_pretty(&dataflow(&options.program, &files, &machines, loaded.in_flight()))?)?;
+    let frames = front::Frames::new(&loaded)?;
 
     let dora = Dora {
         program: options.dora.clone(),
@@ -113,29 +112,53 @@ pub fn launch(
         address: options.address.clone(),
         is_tunnelled: options.is_tunnelled,
     };
+    let socket = folder.join("front.sock");
     let transport = gateway::open(&socket)?;
-    let mut processes = Processes::start(dora, machines, &[(&file, &text)])?;
-    processes.start_dataflow(&flow)?;
-    stream(&loaded, transport, &mut Supervised { processes: &mut processes, flow: &flow, options, meanwhile })
+    let flow = Dataflow {
+        program: options.program.clone(),
+        socket: socket.clone(),
+        deployment: dora.deployment(),
+        machines: machines.clone(),
+        in_flight: loaded.in_flight(),
+    };
+    let text = serde_json::to_string_pretty(&deployment)?;
+    let mut processes = Processes::start(dora, machines, &text, Box::new(move |left_out| flow.without(left_out)))?;
+    let report = stream(&loaded, &frames, transport, &mut Supervised { processes: &mut processes, options, meanwhile });
+    let _ = fs::remove_file(socket);
+    report
 }
 
 /// What is looked after while frames flow.
 struct Supervised<'a> {
     processes: &'a mut Processes,
-    flow: &'a Path,
     options: &'a LaunchOptions,
     meanwhile: &'a mut dyn FnMut(&Running<'_>),
 }
 
+/// Tells the front that all is over, whatever ends the watch over it.
+struct Over<'a>(&'a AtomicBool);
+
+impl Drop for Over<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 /// Streams all frames in a thread of its own.
-fn stream(loaded: &LoadedDeployment, transport: Transport, supervised: &mut Supervised<'_>) -> Result<Report> {
+fn stream(
+    loaded: &LoadedDeployment,
+    frames: &front::Frames,
+    transport: Transport,
+    supervised: &mut Supervised<'_>,
+) -> Result<Report> {
     let is_over = AtomicBool::new(false);
     thread::scope(|scope| {
-        let run = || front::run(loaded, &front::Frames::new(loaded)?, transport, &is_over);
+        let run = || front::run(loaded, frames, transport, &is_over);
         let front = thread::Builder::new().name("front".to_owned()).spawn_scoped(scope, run);
         let front = front.context("cannot start a thread")?;
+        let over = Over(&is_over);
         let watched = supervised.watch(&|| front.is_finished());
-        is_over.store(true, Ordering::Relaxed);
+        drop(over);
         let report = front.join().map_err(|_| anyhow!("the thread of the front panicked"));
         watched.and(report?)
     })
@@ -152,7 +175,7 @@ impl Supervised<'_> {
             if self.options.limit.is_some_and(|limit| begin.elapsed() > limit) {
                 bail!("nothing came of it within the time that there was");
             }
-            for machine in self.processes.supervise(self.flow)? {
+            for machine in self.processes.supervise()? {
                 tracing::warn!("the daemon of '{machine}' ended and was started again");
             }
             (self.meanwhile)(&Running { processes: self.processes });

@@ -3,18 +3,26 @@
 use std::ffi::OsString;
 use std::fs::File;
 use std::net::{Ipv4Addr, TcpListener};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
+use super::flow::{Descriptor, Flow};
 use super::machine::MachinePlace;
 use super::patience::overlay;
 
-/// How long dora-rs may take to start something.
+/// How long the coordinator may take to start.
 const START: Duration = Duration::from_secs(30);
+/// After so long, a daemon has most likely found the coordinator.
+const STEADY: Duration = Duration::from_secs(5);
+/// After this, a daemon that ended soon is started again; twice as long after each time, up to half a minute.
+const PAUSE: Duration = Duration::from_millis(500);
+/// What is added to the configuration of Zenoh, and what hosts run, on every machine.
+const ZENOH: &str = "zenoh.json";
+const DEPLOYED: &str = "deployment.json";
 /// What tells daemons how long to ask each other, in milliseconds.
 const EXCHANGE: &str = "DORA_ZENOH_ENDPOINT_EXCHANGE_TIMEOUT_MS";
 /// How long processes are given to end by themselves.
@@ -48,31 +56,55 @@ impl Drop for Process {
     }
 }
 
-/// A coordinator and daemons.
+/// A daemon of a machine.
 #[derive(Debug)]
+struct Daemon {
+    process: Process,
+    begin: Instant,
+    /// How often it ended soon after it was started.
+    failures: u32,
+}
+
+impl Daemon {
+    /// Whether it goes on for so long that it has most likely found the coordinator.
+    fn is_steady(&self) -> bool {
+        self.begin.elapsed() > STEADY
+    }
+
+    /// When it is started again if it has ended: at once, or later and later.
+    fn pause(&self) -> Duration {
+        if self.failures == 0 { Duration::ZERO } else { PAUSE.saturating_mul(1 << self.failures.min(5)) }
+    }
+}
+
+/// A coordinator, daemons, and a dataflow.
 pub(crate) struct Processes {
     dora: Dora,
     machines: Vec<MachinePlace>,
-    daemons: Vec<Process>,
+    /// Of the machines.
+    daemons: Vec<Daemon>,
+    flow: Flow,
     _coordinator: Process,
 }
 
 impl Processes {
-    /// Starts a coordinator, and a daemon on each machine, which all have files of these texts then.
-    pub(crate) fn start(dora: Dora, machines: Vec<MachinePlace>, files: &[(&Path, &str)]) -> Result<Self> {
+    /// Starts a coordinator, and a daemon on each machine, which all have a file of this text then.
+    pub(crate) fn start(dora: Dora, machines: Vec<MachinePlace>, deployment: &str, flow: Descriptor) -> Result<Self> {
         let port = dora.port.to_string();
         let coordinator = ["coordinator", "--interface", &dora.address, "--port", &port, "--store", "memory"];
         let coordinator = dora.spawn(&[], "coordinator", &coordinator.map(str::to_owned))?;
-        let mut processes = Self { dora, machines, daemons: Vec::new(), _coordinator: coordinator };
+        let flow = Flow::new(flow);
+        let mut processes = Self { dora, machines, daemons: Vec::new(), flow, _coordinator: coordinator };
         processes.await_coordinator()?;
+        let on_machines = processes.dora.on_machines();
         for machine in &processes.machines {
-            machine.make_folder(&processes.dora.folder)?;
-            machine.put(&processes.dora.zenoh_overlay(), &overlay().to_string())?;
-            files.iter().try_for_each(|(path, text)| machine.put(path, text))?;
+            machine.make_folder(&on_machines)?;
+            machine.put(&on_machines.join(ZENOH), &overlay().to_string())?;
+            machine.put(&on_machines.join(DEPLOYED), deployment)?;
         }
         for place in 0..processes.machines.len() {
-            let daemon = processes.daemon(place)?;
-            processes.daemons.push(daemon);
+            let process = processes.daemon(place)?;
+            processes.daemons.push(Daemon { process, begin: Instant::now(), failures: 0 });
         }
         Ok(processes)
     }
@@ -107,7 +139,7 @@ impl Processes {
             "--zenoh-listen".to_owned(),
             format!("{}:{}", machine.address, machine.port),
             "--zenoh-config-overlay".to_owned(),
-            self.dora.zenoh_overlay().display().to_string(),
+            self.dora.on_machines().join(ZENOH).display().to_string(),
         ];
         for other in &others {
             arguments.extend(["--zenoh-connect".to_owned(), format!("tcp/{}:{}", other.address, other.port)]);
@@ -116,63 +148,66 @@ impl Processes {
             let no_ssh = || format!("a tunnel needs ssh, but '{}' leads to '{}'", machine.via.join(" "), machine.name);
             machine.tunnel(self.dora.port, &others).with_context(no_ssh)?
         } else {
-            machine.via.clone()
+            machine.words()
         };
         self.dora.spawn(&via, &machine.name, &arguments)
     }
 
-    /// Starts a dataflow, once all daemons are there.
-    pub(crate) fn start_dataflow(&self, file: &Path) -> Result<()> {
-        let begin = Instant::now();
-        loop {
-            let port = self.dora.port.to_string();
-            let mut command = self.dora.command(&[]);
-            command.arg("start").arg(file).args(["--detach", "--coordinator-port", &port]);
-            command.args(["--coordinator-addr", &self.dora.address]);
-            command.stdout(Stdio::piped()).stderr(Stdio::piped());
-            let output = command.output().with_context(|| self.dora.not_started())?;
-            if output.status.success() {
-                return Ok(());
-            }
-            if begin.elapsed() > START {
-                let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-                bail!(
-                    "dora-rs does not start the processes of the hosts: {said}\nits logs are in {}",
-                    self.dora.folder.display()
-                );
-            }
-            thread::sleep(Duration::from_millis(200));
-        }
+    /// Whether the dataflow runs.
+    pub(crate) fn runs(&self) -> bool {
+        self.flow.runs()
     }
 
-    /// Starts daemons again that have ended, and the dataflow anew, since a daemon knows nothing of what the one before
-    /// it ran; the names of their machines.
-    pub(crate) fn supervise(&mut self, flow: &Path) -> Result<Vec<String>> {
+    /// Starts daemons again that have ended, and the dataflow anew then, since a daemon knows nothing of what the one
+    /// before it ran; goes without machines that stay away, and takes them in when they are back. Returns the names of
+    /// machines whose daemons were started again. To be called again and again; it waits for nothing.
+    ///
+    /// # Errors
+    /// If the dataflow can't be started for the first time, or nothing can be started here.
+    pub(crate) fn supervise(&mut self) -> Result<Vec<String>> {
         let mut restarted = Vec::new();
         for place in 0..self.daemons.len() {
-            let has_ended =
-                self.daemons.get_mut(place).is_some_and(|daemon| matches!(daemon.child.try_wait(), Ok(Some(_))));
-            if has_ended && let Some(machine) = self.machines.get(place).map(|machine| machine.name.clone()) {
-                let daemon = self.daemon(place)?;
+            if self.has_ended(place)
+                && let Some(machine) = self.machines.get(place).map(|machine| machine.name.clone())
+            {
+                let process = self.daemon(place)?;
+                let is_left_out = self.flow.goes_without(&machine);
                 if let Some(ended) = self.daemons.get_mut(place) {
-                    *ended = daemon;
+                    let failures = if ended.is_steady() { 0 } else { ended.failures.saturating_add(1) };
+                    *ended = Daemon { process, begin: Instant::now(), failures };
+                }
+                if !is_left_out {
+                    self.flow.begin_anew(&self.dora, None)?;
                 }
                 restarted.push(machine);
             }
         }
-        if !restarted.is_empty() {
-            self.tell(&["stop", "--all", "--force"]);
-            self.start_dataflow(flow)?;
+        let is_back =
+            |(machine, daemon): &(&MachinePlace, &Daemon)| self.flow.goes_without(&machine.name) && daemon.is_steady();
+        if let Some(back) =
+            self.machines.iter().zip(&self.daemons).find(is_back).map(|(machine, _)| machine.name.clone())
+        {
+            self.flow.begin_anew(&self.dora, Some(&back))?;
         }
+        self.flow.go_on(&self.dora)?;
         Ok(restarted)
+    }
+
+    /// Whether a daemon has ended and may be started again.
+    fn has_ended(&mut self, place: usize) -> bool {
+        let Some(daemon) = self.daemons.get_mut(place) else { return false };
+        matches!(daemon.process.child.try_wait(), Ok(Some(_))) && daemon.begin.elapsed() >= daemon.pause()
+    }
+
+    /// The processes of daemons, by the names of their machines.
+    pub(crate) fn daemons(&self) -> impl Iterator<Item = (&str, u32)> {
+        let daemons = self.machines.iter().zip(&self.daemons);
+        daemons.map(|(machine, daemon)| (machine.name.as_str(), daemon.process.child.id()))
     }
 
     /// Has the coordinator do something, for as long as there is patience.
     fn tell(&self, words: &[&str]) {
-        let port = self.dora.port.to_string();
-        let mut command = self.dora.command(&[]);
-        command.args(words).args(["--coordinator-port", &port, "--coordinator-addr", &self.dora.address]);
-        let Ok(mut child) = command.spawn() else { return };
+        let Ok(mut child) = self.dora.of_coordinator(words).spawn() else { return };
         let begin = Instant::now();
         while begin.elapsed() < GRACE && matches!(child.try_wait(), Ok(None)) {
             thread::sleep(Duration::from_millis(20));
@@ -181,18 +216,13 @@ impl Processes {
         let _ = child.wait();
     }
 
-    /// The processes of daemons, by the names of their machines.
-    pub(crate) fn daemons(&self) -> impl Iterator<Item = (&str, u32)> {
-        self.machines.iter().zip(&self.daemons).map(|(machine, daemon)| (machine.name.as_str(), daemon.child.id()))
-    }
-
     /// Ends what runs, in good order if that is soon done.
     fn end(&self) {
         self.tell(&["stop", "--all", "--grace-duration", "1s"]);
         // Daemons elsewhere don't end with what connects them to this process.
         self.tell(&["down"]);
         for machine in &self.machines {
-            if let Err(error) = machine.remove_folder(&self.dora.folder) {
+            if let Err(error) = machine.remove_folder(&self.dora.on_machines()) {
                 tracing::warn!("{error:#}");
             }
         }
@@ -206,16 +236,29 @@ impl Drop for Processes {
 }
 
 impl Dora {
-    /// What is added to the configuration of Zenoh, on every machine.
-    fn zenoh_overlay(&self) -> PathBuf {
-        self.folder.join("zenoh.json")
+    /// The folder for files that every machine has.
+    fn on_machines(&self) -> PathBuf {
+        self.folder.join("on-machines")
     }
 
-    fn not_started(&self) -> String {
+    /// What hosts run, on every machine.
+    pub(crate) fn deployment(&self) -> PathBuf {
+        self.on_machines().join(DEPLOYED)
+    }
+
+    pub(super) fn not_started(&self) -> String {
         format!(
             "cannot start {}; install it with: python3 -m pip install dora-rs-cli==1.1.0, or say with --dora where it is",
             self.program.display()
         )
+    }
+
+    /// A command for the coordinator.
+    pub(super) fn of_coordinator(&self, words: &[&str]) -> Command {
+        let port = self.port.to_string();
+        let mut command = self.command(&[]);
+        command.args(words).args(["--coordinator-port", &port, "--coordinator-addr", &self.address]);
+        command
     }
 
     /// A command of dora-rs on some machine, which writes into the folder of logs only.

@@ -47,8 +47,15 @@ pub(crate) fn system_that_sends(folder: &Path, hosts: &[&str], precision: &str) 
 /// A schedule with as many operators of a network on each host that is not left out, which is written into the folder.
 /// No costs of these hosts are known, so what it predicts is made up.
 pub(crate) fn plan(folder: &Path, without: &[&str], name: &str) {
+    plan_of(folder, "zoo:squeezenet", without, name);
+}
+
+/// The same of a network that is in the folder, or in the zoo.
+pub(crate) fn plan_of(folder: &Path, network: &str, without: &[&str], name: &str) {
     let hosts = Hosts::read(&folder.join("system.json")).unwrap();
-    let network = Network::open("zoo:squeezenet", ReadOptions::default()).unwrap();
+    let source =
+        if network.starts_with("zoo:") { network.to_owned() } else { folder.join(network).display().to_string() };
+    let network = Network::open(&source, ReadOptions::default()).unwrap();
     let board = hosts.machine().board();
     let left: Vec<_> = hosts.system().hosts().iter().filter(|host| !without.contains(&host.id.as_str())).collect();
     let chain = network.chain();

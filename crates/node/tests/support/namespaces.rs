@@ -52,7 +52,8 @@ impl Namespaces {
                 tell(&format!("ip netns exec {name} {more}"))?;
             }
             if let Some(rate) = rate {
-                let shape = |device: &str| format!("tc qdisc add dev {device} root tbf rate {rate} burst 64kb latency 500ms");
+                let shape =
+                    |device: &str| format!("tc qdisc add dev {device} root tbf rate {rate} burst 64kb latency 500ms");
                 tell(&shape(&cable))?;
                 tell(&format!("ip netns exec {name} {}", shape("eth0")))?;
             }
@@ -111,7 +112,9 @@ impl Namespaces {
             let mut server = Command::new("sh");
             server.arg(self.entrance(folder, host)).args(["/usr/sbin/sshd", "-D", "-e", "-p", "22", "-f", "/dev/null"]);
             server.arg("-h").arg(path("host_key")).args(["-o", "PidFile=none", "-o", "StrictModes=no"]);
-            server.args(["-o", "PermitRootLogin=yes", "-o"]).arg(format!("AuthorizedKeysFile={}", path("key.pub").display()));
+            server
+                .args(["-o", "PermitRootLogin=yes", "-o"])
+                .arg(format!("AuthorizedKeysFile={}", path("key.pub").display()));
             self.servers.push(server.stdin(Stdio::null()).stderr(Stdio::null()).spawn().unwrap());
             let begin = Instant::now();
             while TcpStream::connect((self.address(place), 22)).is_err() {
@@ -122,7 +125,8 @@ impl Namespaces {
 
         let key = path("key").display().to_string();
         let usual = "-F none -o IdentitiesOnly=yes -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -o LogLevel=ERROR";
-        let variables = ["PYTHONPATH", "ORT_DYLIB_PATH"].map(|name| format!("{name}={}", std::env::var(name).unwrap_or_default()));
+        let variables =
+            ["PYTHONPATH", "ORT_DYLIB_PATH"].map(|name| format!("{name}={}", std::env::var(name).unwrap_or_default()));
         let of = |(place, host): (usize, &String)| {
             let command = format!("ssh {usual} -i {key} root@{} env {}", self.address(place), variables.join(" "));
             ["--via".to_owned(), format!("{host}={command}")]
