@@ -1,6 +1,7 @@
 //! `deploy --system`: plans for all hosts of a system, and for when each is lost, and has `millstream-node` run that.
 
 use std::ffi::OsString;
+use std::fs;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -31,6 +32,7 @@ pub(super) fn run(command: &DeployCommand, system: &Path) -> Result<()> {
     let network =
         Network::open(model, command.model.dimensions.read_options()?)?.with_inputs(&command.inputs.inputs())?;
 
+    fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
     let fallbacks = plan_all(command, &hosts, &network)?;
     let mut node = Command::new(program());
     node.arg("run").arg("--system").arg(system).arg("--schedule").arg(folder.join(SCHEDULE));
