@@ -119,6 +119,7 @@ pub use schedules::{Scheduled, document, read_schedules};
 pub use session::{Session, SessionReport};
 pub use simulating::{MemoryCompetition, Rounds, SimulateOptions, Simulated, rounds_hertz, simulate};
 pub use systems::{
-    CheckedFrames, HostPart, Hosts, LoadedPart, OnHosts, Received, SystemDivision, SystemPlan, SystemRival, plan_system,
+    AsReceived, CheckedFrames, HostPart, Hosts, LoadedPart, OnHosts, SystemDivision, SystemPlan, SystemRival,
+    plan_system,
 };
 pub use tuning::{TuneAlgorithm, TuneOn, TuneOptions, Tuned, tune};

@@ -19,6 +19,8 @@ use crate::transport::{Incoming, Outlet, Transport};
 
 /// How often the front looks what there is to do.
 const TICK: Duration = Duration::from_millis(5);
+/// What a report says of frames that somebody wanted no answers of any more.
+pub(crate) const INTERRUPTED: &str = "interrupted";
 /// How long the figures of hosts are waited for in the end.
 const FIGURES: Duration = Duration::from_secs(2);
 
@@ -85,7 +87,7 @@ pub fn run(loaded: &LoadedDeployment, frames: &Frames, transport: Transport, is_
     let count = loaded.deployment.frames;
     while (streaming.answered.len() as u64) < count {
         if is_over.load(Ordering::Relaxed) {
-            streaming.report.error = Some("interrupted".to_owned());
+            streaming.report.error = Some(INTERRUPTED.to_owned());
             break;
         }
         // First what has come: whoever has answered meanwhile is not silent.

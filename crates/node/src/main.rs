@@ -70,7 +70,8 @@ struct RunCommand {
     /// How far floats may be from what is expected, relative to the largest element [default: what fits each type]
     #[arg(long, value_name = "NUMBER", value_parser = parse_tolerance, requires = "expect")]
     tolerance: Option<f64>,
-    /// Write what each stage did when as a trace, which Perfetto opens; the last 10000 frames of each host
+    /// Write what each stage did when as a trace, which Perfetto opens: of each host the last 10000 frames since its
+    /// process was started
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
     /// Frames to stream
@@ -123,7 +124,7 @@ impl EngineArguments {
     fn options(&self) -> Result<LaunchOptions> {
         let program = std::env::current_exe().context("cannot tell where this program is")?;
         let mut options = LaunchOptions::new(program);
-        for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+        for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM, signal_hook::consts::SIGHUP] {
             signal_hook::flag::register(signal, Arc::clone(&options.is_over)).context("cannot listen for signals")?;
         }
         options.dora.clone_from(&self.dora);
@@ -196,7 +197,8 @@ fn run(command: &RunCommand) -> Result<ExitCode> {
     let options = command.engine.options()?;
     let launched = launch(&deployment, folder.path(), &options, &mut |_| {});
     let has_logs = folder.path().join("coordinator.log").is_file();
-    if launched.is_err() && has_logs && !options.is_over.load(Ordering::Relaxed) {
+    let has_failed = launched.as_ref().map_or(true, |report| report.error.is_some());
+    if has_failed && has_logs && !options.is_over.load(Ordering::Relaxed) {
         // What the engine wrote says why.
         let kept = folder.keep();
         eprintln!("the logs of dora-rs are in {}", kept.display());

@@ -13,7 +13,7 @@ use crate::measuring::opening::open_to_run;
 use crate::network::Network;
 use crate::run::precisions::ResultMakers;
 use crate::run::reference::{Reference, describe};
-use crate::systems::sent::{Received, SentParts};
+use crate::systems::sent::{AsReceived, SentParts};
 use crate::systems::{HostPart, Hosts};
 
 /// Frames of a network, which take turns, with the results of sequential inference on this computer to compare with.
@@ -56,7 +56,7 @@ impl CheckedFrames {
         mut self,
         (network, hosts, parts): (&Network, &Hosts, &[HostPart]),
         machine: &Machine,
-        received: Received<'_>,
+        received: AsReceived<'_>,
     ) -> Result<Self, Error> {
         let Some(mut sent) = SentParts::new(parts, hosts, network, machine)? else { return Ok(self) };
         let frames = (0..self.reference.different_frames() as u64).map(|number| self.frame(number));

@@ -8,7 +8,6 @@ use millstream_pipeline::{HostDivision, HostPlace, SystemProblem};
 
 use crate::error::Error;
 use crate::systems::Hosts;
-use crate::systems::planning::place_of;
 
 /// What a plan for a system may use, and how it divides the network.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -84,7 +83,7 @@ impl SystemDivision {
             }
             Self::Memory => Some(HostDivision::by_memory(problem, lost)),
             Self::Only(name) => {
-                let place = place_of(hosts, name)?;
+                let place = hosts.place(name)?;
                 if lost.contains(&place) {
                     return Err(Error::Unfit(format!("host '{name}' is both left out and to run everything")));
                 }

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use millstream_board::{Board, BoardSource, HostDocument, ProcessorClass, System, SystemDocument, TransferPrecision};
 use millstream_cost::{CostTable, DerivedClass, HostCrossing};
+use millstream_pipeline::HostPlace;
 
 use crate::error::{Error, InFile};
 use crate::machine::{Machine, built_in, of_file};
@@ -74,6 +75,13 @@ impl Hosts {
     pub fn address(&self, host: &str) -> Option<&str> {
         let place = self.system.hosts().iter().position(|other| other.id == host)?;
         self.described.get(place)?.address.as_deref()
+    }
+
+    /// The place of a host among all.
+    pub(super) fn place(&self, name: &str) -> Result<HostPlace, Error> {
+        let names: Vec<&str> = self.system.hosts().iter().map(|host| host.id.as_str()).collect();
+        let unknown = || Error::Unfit(format!("the system has no host '{name}', only {}", names.join(", ")));
+        names.iter().position(|known| *known == name).map(HostPlace::new).ok_or_else(unknown)
     }
 
     /// What 32-bit floats are sent as between two hosts, by their places in the system; `None` if they have no link.

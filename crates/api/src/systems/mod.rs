@@ -12,4 +12,4 @@ pub use division::{OnHosts, SystemDivision};
 pub use hosts::Hosts;
 pub use parts::{HostPart, LoadedPart};
 pub use planning::{SystemPlan, SystemRival, plan_system};
-pub use sent::Received;
+pub use sent::AsReceived;

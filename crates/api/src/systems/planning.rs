@@ -87,7 +87,7 @@ pub fn plan_system(hosts: &Hosts, network: &Network, aim: &Aim, on: &OnHosts) ->
         let remedy = "choose another objective, and leave a limit on power out";
         return Err(Error::Unfit(format!("plans over several boards don't count energy: {remedy}")));
     }
-    let lost = on.without.iter().map(|name| place_of(hosts, name)).collect::<Result<Vec<_>, _>>()?;
+    let lost = on.without.iter().map(|name| hosts.place(name)).collect::<Result<Vec<_>, _>>()?;
     let (graph, board) = (network.graph(), hosts.machine().board());
     let table = hosts.table(network)?;
     let problem = SystemProblem::new(graph, network.chain(), hosts.system(), &table)?;
@@ -133,13 +133,6 @@ pub fn plan_system(hosts: &Hosts, network: &Network, aim: &Aim, on: &OnHosts) ->
         problem,
         shortest,
     })
-}
-
-/// The place of a host among all.
-pub(super) fn place_of(hosts: &Hosts, name: &str) -> Result<HostPlace, Error> {
-    let names: Vec<&str> = hosts.system().hosts().iter().map(|host| host.id.as_str()).collect();
-    let unknown = || Error::Unfit(format!("the system has no host '{name}', only {}", names.join(", ")));
-    names.iter().position(|known| *known == name).map(HostPlace::new).ok_or_else(unknown)
 }
 
 /// A plan with the numbers that a simulation shows, if its stages or replicas wait for the same link of a board.

@@ -15,7 +15,7 @@ use crate::systems::parts::in_whole;
 use crate::systems::{HostPart, Hosts};
 
 /// What a receiver gets of a value that is sent with a precision.
-pub type Received<'a> = &'a dyn Fn(&Tensor, TransferPrecision) -> Tensor;
+pub type AsReceived<'a> = &'a dyn Fn(&Tensor, TransferPrecision) -> Tensor;
 
 /// The parts of a schedule one after the other on one core, each frame alone, with what goes between hosts as it is
 /// sent.
@@ -63,7 +63,11 @@ impl SentParts {
     }
 
     /// The results of a frame.
-    pub(super) fn run(&mut self, frame: Vec<(ValueId, Tensor)>, received: Received<'_>) -> Result<Vec<Tensor>, Error> {
+    pub(super) fn run(
+        &mut self,
+        frame: Vec<(ValueId, Tensor)>,
+        received: AsReceived<'_>,
+    ) -> Result<Vec<Tensor>, Error> {
         let mut values: HashMap<ValueId, Tensor> = frame.into_iter().collect();
         for part in &mut self.parts {
             let inputs = those_of(&values, &part.inputs)?;

@@ -57,13 +57,14 @@ impl HostView {
 
     /// Takes an answer.
     pub(super) fn hear(&mut self, tell: Tell, now: Duration) -> Result<Heard, DistributedError> {
-        if self.incarnation.is_some_and(|known| tell.incarnation < known) {
+        // Of a host that is lost, whatever comes is news: its clock may have gone back when it was switched off.
+        if self.is_present() && self.incarnation.is_some_and(|known| tell.incarnation < known) {
             return Ok(Heard::Old);
         }
         if let Some((what, expected, found)) = self.identity.difference(&tell.identity) {
             return Err(DistributedError::Differs { host: self.name().to_owned(), what, expected, found });
         }
-        let is_restarted = self.incarnation.is_some_and(|known| tell.incarnation > known);
+        let is_restarted = self.incarnation.is_some_and(|known| tell.incarnation != known);
         self.incarnation = Some(tell.incarnation);
         if is_restarted {
             self.clock = HostClock::default();

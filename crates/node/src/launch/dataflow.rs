@@ -107,6 +107,7 @@ mod tests {
             machines: machines.to_vec(),
             in_flight: 6,
         };
+
         let alone = flow.without(&BTreeSet::from(["rk".to_owned()]));
         let flow = flow.without(&BTreeSet::new());
         let nodes = flow["nodes"].as_array().unwrap_or_else(|| unreachable!());

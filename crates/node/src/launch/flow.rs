@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
-use super::processes::Dora;
-use super::write;
+use super::command::Dora;
+use super::dataflow::FRONT_MACHINE;
 
 /// How long dora-rs may take to start a dataflow for the first time.
 const START: Duration = Duration::from_secs(30);
@@ -35,6 +35,8 @@ pub(super) struct Flow {
     has_run: bool,
     /// Machines that it goes without.
     left_out: BTreeSet<String>,
+    /// What dora-rs said last.
+    said: String,
 }
 
 /// How far it is.
@@ -59,12 +61,21 @@ struct Attempt {
 enum Outcome {
     Done,
     Failed(String),
+    /// It took too long; it may be done all the same.
+    Unknown,
 }
 
 impl Flow {
     pub(super) fn new(descriptor: Descriptor) -> Self {
         let now = Instant::now();
-        Self { descriptor, stage: Stage::Waits(now), since: now, has_run: false, left_out: BTreeSet::new() }
+        Self {
+            descriptor,
+            stage: Stage::Waits(now),
+            since: now,
+            has_run: false,
+            left_out: BTreeSet::new(),
+            said: String::new(),
+        }
     }
 
     pub(super) fn runs(&self) -> bool {
@@ -84,7 +95,9 @@ impl Flow {
         if let Stage::Stops(attempt) | Stage::Starts(attempt) = &mut self.stage {
             attempt.end();
         }
-        self.since = Instant::now();
+        if self.has_run {
+            self.since = Instant::now();
+        }
         self.stage = Stage::Stops(Attempt::begin(dora, "stop", &["stop", "--all", "--force"])?);
         Ok(())
     }
@@ -99,8 +112,8 @@ impl Flow {
             Stage::Stops(attempt) => match attempt.outcome()? {
                 None => {}
                 Some(outcome) => {
-                    if let Outcome::Failed(said) = outcome {
-                        tracing::info!("what ran before does not stop: {said}");
+                    if !matches!(outcome, Outcome::Done) {
+                        tracing::info!("nothing ran that could be stopped, or it does not stop");
                     }
                     self.stage = Stage::Waits(Instant::now());
                 }
@@ -108,7 +121,8 @@ impl Flow {
             Stage::Waits(until) if Instant::now() < *until => {}
             Stage::Waits(_) => {
                 let file = dora.folder.join("dataflow.yml");
-                write(&file, &serde_json::to_string_pretty(&(self.descriptor)(&self.left_out))?)?;
+                let text = serde_json::to_string_pretty(&(self.descriptor)(&self.left_out))?;
+                fs::write(&file, text).with_context(|| format!("cannot write {}", file.display()))?;
                 let words = ["start", &file.display().to_string(), "--detach"];
                 self.stage = Stage::Starts(Attempt::begin(dora, "start", &words)?);
             }
@@ -119,6 +133,7 @@ impl Flow {
                     self.stage = Stage::Runs;
                 }
                 Some(Outcome::Failed(said)) => self.try_again(dora, &said)?,
+                Some(Outcome::Unknown) => self.begin_anew(dora, None)?,
             },
         }
         Ok(())
@@ -134,9 +149,13 @@ impl Flow {
                 dora.folder.display()
             );
         }
+        if said != self.said {
+            tracing::info!("dora-rs does not start the processes of the hosts: {said}");
+            said.clone_into(&mut self.said);
+        }
         if self.has_run
             && waited > AWAY
-            && let Some(machine) = unknown_machine(said)
+            && let Some(machine) = unknown_machine(said).filter(|machine| *machine != FRONT_MACHINE)
         {
             tracing::warn!("'{machine}' is away: frames go without it");
             self.left_out.insert(machine.to_owned());
@@ -165,8 +184,11 @@ impl Attempt {
         match status {
             Some(status) if status.success() => Ok(Some(Outcome::Done)),
             None if self.begin.elapsed() < PATIENCE => Ok(None),
-            _ => {
+            None => {
                 self.end();
+                Ok(Some(Outcome::Unknown))
+            }
+            Some(_) => {
                 let said = fs::read_to_string(&self.said).unwrap_or_default();
                 Ok(Some(Outcome::Failed(said.trim().to_owned())))
             }

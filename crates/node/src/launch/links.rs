@@ -13,8 +13,9 @@ use millstream_report::{Align, Table};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
+use super::command::Dora;
 use super::machine::MachinePlace;
-use super::processes::{Dora, Processes, free_port};
+use super::processes::{Processes, free_port};
 use super::{LOOK, LaunchOptions};
 use crate::dora::{input, node_name, output};
 use crate::meter::{Direction, SIZES};
@@ -104,24 +105,23 @@ fn measure_link(hosts: &Hosts, ends: &[String; 2], folder: &Path, options: &Laun
         address: options.address.clone(),
         is_tunnelled: options.is_tunnelled,
     };
-    let via = machines.first().map(|machine| machine.via.clone()).unwrap_or_default();
+    let via = machines.first().map(MachinePlace::words).unwrap_or_default();
     let mut processes = Processes::start(dora, machines, "", Box::new(move |_| flow.clone()))?;
-    while !processes.runs() {
-        processes.supervise()?;
-        if options.is_over.load(Ordering::Relaxed) {
-            bail!("interrupted");
-        }
-        thread::sleep(LOOK);
-    }
-    let text = await_results(&results, &via, options)?;
+    let text = await_results(&results, &via, &mut processes, options)?;
     let told: Result<Vec<Direction>, String> = serde_json::from_str(&text).context("cannot read the results")?;
     told.map_err(anyhow::Error::msg)
 }
 
 /// Waits for the results, which are on the first host.
-fn await_results(file: &Path, via: &[String], options: &LaunchOptions) -> Result<String> {
+fn await_results(file: &Path, via: &[String], processes: &mut Processes, options: &LaunchOptions) -> Result<String> {
     let begin = Instant::now();
     loop {
+        let had_begun = processes.runs();
+        if let [machine, ..] = &processes.supervise()?[..]
+            && had_begun
+        {
+            bail!("the daemon of '{machine}' ended while its link was measured");
+        }
         match via.split_first() {
             None if file.is_file() => return fs::read_to_string(file).context("cannot read the results"),
             None => {}

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::Write;
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -96,6 +97,7 @@ impl MachinePlace {
         let Some((program, more)) = via.split_first() else { return Ok(()) };
         let on_it = || format!("'{}' on '{}', by '{}'", words.join(" "), self.name, self.via.join(" "));
         let mut command = Command::new(program);
+        command.process_group(0);
         command.args(more).args(words).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
         let mut child = command.spawn().with_context(on_it)?;
         if let Some(mut input) = child.stdin.take() {

@@ -1,5 +1,6 @@
 //! Brings up a system of hosts, runs frames through it, and ends it.
 
+mod command;
 mod dataflow;
 mod flow;
 mod links;
@@ -20,9 +21,10 @@ use crate::deployment::{Deployment, LoadedDeployment};
 use crate::report::Report;
 use crate::transport::Transport;
 use crate::{front, gateway};
+use command::Dora;
 use dataflow::{Dataflow, FRONT_MACHINE};
 use machine::MachinePlace;
-use processes::{Dora, Processes, free_port};
+use processes::{Processes, free_port};
 
 pub use dataflow::{DEPLOYMENT, HOST};
 pub use links::{METER, MeasuredLink, measure_links, text as links_text};
@@ -43,7 +45,7 @@ pub struct LaunchOptions {
     /// Per host that is not this computer, what a command there begins with: `rk=ssh me@rk`.
     pub via: Vec<(String, Vec<String>)>,
     /// Whether all that goes between machines goes through the connections of ssh that lead to them, encrypted, and by
-    /// way of this computer. Nobody listens at any other address than 127.0.0.1 then.
+    /// way of this computer. Daemons listen at [`address`](Self::address) only, which should be 127.0.0.1 then.
     pub is_tunnelled: bool,
     /// How long everything may take; as long as it likes if nobody says.
     pub limit: Option<Duration>,
@@ -160,7 +162,13 @@ fn stream(
         let watched = supervised.watch(&|| front.is_finished());
         drop(over);
         let report = front.join().map_err(|_| anyhow!("the thread of the front panicked"));
-        watched.and(report?)
+        match (watched, report?) {
+            // What came of the frames until then.
+            (Err(error), Ok(report)) if report.error.as_deref() == Some(front::INTERRUPTED) => {
+                Ok(Report { error: Some(format!("{error:#}")), ..report })
+            }
+            (watched, report) => watched.and(report),
+        }
     })
 }
 
@@ -183,10 +191,6 @@ impl Supervised<'_> {
         }
         Ok(())
     }
-}
-
-fn write(path: &Path, text: &str) -> Result<()> {
-    fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
 }
 
 /// The front's machine, which is this one, and those of all hosts.

@@ -1,79 +1,66 @@
 //! The coordinator and the daemons of dora-rs, as processes of this one.
 
-use std::ffi::OsString;
-use std::fs::File;
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
+use super::command::{DEPLOYED, Dora, Process, ZENOH};
 use super::flow::{Descriptor, Flow};
 use super::machine::MachinePlace;
 use super::patience::overlay;
 
 /// How long the coordinator may take to start.
 const START: Duration = Duration::from_secs(30);
-/// After so long, a daemon has most likely found the coordinator.
-const STEADY: Duration = Duration::from_secs(5);
-/// After this, a daemon that ended soon is started again; twice as long after each time, up to half a minute.
+/// A daemon that ends within this is a failure.
+const SOON: Duration = Duration::from_secs(5);
+/// After so long, a daemon has most likely found the coordinator; longer than ssh tries to connect.
+const STEADY: Duration = Duration::from_secs(15);
+/// Twice as long for each failure, a daemon is started again later, up to half a minute.
 const PAUSE: Duration = Duration::from_millis(500);
-/// What is added to the configuration of Zenoh, and what hosts run, on every machine.
-const ZENOH: &str = "zenoh.json";
-const DEPLOYED: &str = "deployment.json";
-/// What tells daemons how long to ask each other, in milliseconds.
-const EXCHANGE: &str = "DORA_ZENOH_ENDPOINT_EXCHANGE_TIMEOUT_MS";
 /// How long processes are given to end by themselves.
 const GRACE: Duration = Duration::from_secs(3);
-
-/// How dora-rs is called, and where what it writes goes.
-#[derive(Debug, Clone)]
-pub(crate) struct Dora {
-    /// The program.
-    pub(crate) program: PathBuf,
-    /// A folder for logs, and for what dora-rs writes.
-    pub(crate) folder: PathBuf,
-    /// The port of the coordinator.
-    pub(crate) port: u16,
-    /// The address of the coordinator.
-    pub(crate) address: String,
-    /// Whether all that goes between machines goes through connections of ssh.
-    pub(crate) is_tunnelled: bool,
-}
-
-/// A process that is ended when this is dropped.
-#[derive(Debug)]
-struct Process {
-    child: Child,
-}
-
-impl Drop for Process {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
 
 /// A daemon of a machine.
 #[derive(Debug)]
 struct Daemon {
     process: Process,
     begin: Instant,
-    /// How often it ended soon after it was started.
+    /// When it was seen to have ended.
+    end: Option<Instant>,
+    /// How often one ended soon after it was started, in a row.
     failures: u32,
+    /// How often the dataflow was begun anew to take its machine in, which it may not have reached.
+    tries: u32,
 }
 
 impl Daemon {
-    /// Whether it goes on for so long that it has most likely found the coordinator.
-    fn is_steady(&self) -> bool {
-        self.begin.elapsed() > STEADY
+    fn new(process: Process, failures: u32, tries: u32) -> Self {
+        Self { process, begin: Instant::now(), end: None, failures, tries }
     }
 
-    /// When it is started again if it has ended: at once, or later and later.
-    fn pause(&self) -> Duration {
-        if self.failures == 0 { Duration::ZERO } else { PAUSE.saturating_mul(1 << self.failures.min(5)) }
+    /// Looks whether it has ended.
+    fn look(&mut self) {
+        if self.end.is_none() && matches!(self.process.child.try_wait(), Ok(Some(_))) {
+            self.end = Some(Instant::now());
+        }
+    }
+
+    /// Whether it has gone on for so long that it has most likely found the coordinator; longer after each time that
+    /// it had not.
+    fn is_steady(&self) -> bool {
+        self.end.is_none() && self.begin.elapsed() > STEADY.saturating_mul(1 << self.tries.min(5))
+    }
+
+    /// What comes after one that ended: how many failures there are then, and when it is started.
+    fn next(&self) -> Option<(u32, Instant)> {
+        let end = self.end?;
+        let is_failure = end.duration_since(self.begin) < SOON;
+        let failures = if is_failure { self.failures.saturating_add(1) } else { 0 };
+        let pause = if failures < 2 { Duration::ZERO } else { PAUSE.saturating_mul(1 << failures.min(6)) };
+        Some((failures, end + pause))
     }
 }
 
@@ -84,7 +71,23 @@ pub(crate) struct Processes {
     /// Of the machines.
     daemons: Vec<Daemon>,
     flow: Flow,
-    _coordinator: Process,
+    coordinator: Process,
+    files: Files,
+}
+
+/// What every machine has.
+#[derive(Debug, Clone)]
+struct Files {
+    folder: PathBuf,
+    deployment: String,
+}
+
+impl Files {
+    fn put(&self, machine: &MachinePlace) -> Result<()> {
+        machine.make_folder(&self.folder)?;
+        machine.put(&self.folder.join(ZENOH), &overlay().to_string())?;
+        machine.put(&self.folder.join(DEPLOYED), &self.deployment)
+    }
 }
 
 impl Processes {
@@ -94,17 +97,15 @@ impl Processes {
         let coordinator = ["coordinator", "--interface", &dora.address, "--port", &port, "--store", "memory"];
         let coordinator = dora.spawn(&[], "coordinator", &coordinator.map(str::to_owned))?;
         let flow = Flow::new(flow);
-        let mut processes = Self { dora, machines, daemons: Vec::new(), flow, _coordinator: coordinator };
+        let files = Files { folder: dora.on_machines(), deployment: deployment.to_owned() };
+        let mut processes = Self { dora, machines, files, daemons: Vec::new(), flow, coordinator };
         processes.await_coordinator()?;
-        let on_machines = processes.dora.on_machines();
         for machine in &processes.machines {
-            machine.make_folder(&on_machines)?;
-            machine.put(&on_machines.join(ZENOH), &overlay().to_string())?;
-            machine.put(&on_machines.join(DEPLOYED), deployment)?;
+            processes.files.put(machine)?;
         }
         for place in 0..processes.machines.len() {
             let process = processes.daemon(place)?;
-            processes.daemons.push(Daemon { process, begin: Instant::now(), failures: 0 });
+            processes.daemons.push(Daemon::new(process, 0, 0));
         }
         Ok(processes)
     }
@@ -125,6 +126,7 @@ impl Processes {
         let others: Vec<&MachinePlace> = self.machines.iter().filter(|other| other.name != machine.name).collect();
         // Nodes that are started by hand would call there; there are none.
         let local = if machine.is_here() { free_port()? } else { machine.port.wrapping_add(1) };
+
         let mut arguments = vec![
             "daemon".to_owned(),
             "--machine-id".to_owned(),
@@ -165,38 +167,56 @@ impl Processes {
     /// # Errors
     /// If the dataflow can't be started for the first time, or nothing can be started here.
     pub(crate) fn supervise(&mut self) -> Result<Vec<String>> {
+        if matches!(self.coordinator.child.try_wait(), Ok(Some(_))) {
+            bail!("the coordinator of dora-rs has ended; see {}", self.dora.folder.display());
+        }
         let mut restarted = Vec::new();
         for place in 0..self.daemons.len() {
-            if self.has_ended(place)
-                && let Some(machine) = self.machines.get(place).map(|machine| machine.name.clone())
-            {
-                let process = self.daemon(place)?;
-                let is_left_out = self.flow.goes_without(&machine);
-                if let Some(ended) = self.daemons.get_mut(place) {
-                    let failures = if ended.is_steady() { 0 } else { ended.failures.saturating_add(1) };
-                    *ended = Daemon { process, begin: Instant::now(), failures };
-                }
-                if !is_left_out {
-                    self.flow.begin_anew(&self.dora, None)?;
-                }
-                restarted.push(machine);
-            }
+            restarted.extend(self.restart(place)?);
         }
-        let is_back =
-            |(machine, daemon): &(&MachinePlace, &Daemon)| self.flow.goes_without(&machine.name) && daemon.is_steady();
-        if let Some(back) =
-            self.machines.iter().zip(&self.daemons).find(is_back).map(|(machine, _)| machine.name.clone())
-        {
-            self.flow.begin_anew(&self.dora, Some(&back))?;
+        if self.flow.runs() {
+            self.take_in()?;
         }
         self.flow.go_on(&self.dora)?;
         Ok(restarted)
     }
 
-    /// Whether a daemon has ended and may be started again.
-    fn has_ended(&mut self, place: usize) -> bool {
-        let Some(daemon) = self.daemons.get_mut(place) else { return false };
-        matches!(daemon.process.child.try_wait(), Ok(Some(_))) && daemon.begin.elapsed() >= daemon.pause()
+    /// Starts a machine's daemon again if it has ended and it is time; the machine's name then.
+    fn restart(&mut self, place: usize) -> Result<Option<String>> {
+        let (Some(machine), Some(daemon)) = (self.machines.get(place).cloned(), self.daemons.get_mut(place)) else {
+            return Ok(None);
+        };
+        daemon.look();
+        let tries = daemon.tries;
+        let Some((failures, _)) = daemon.next().filter(|(_, when)| *when <= Instant::now()) else { return Ok(None) };
+        if failures > 1 && !machine.is_here() {
+            // It may have lost its files when it was switched off. That takes time, so the next daemon will find them.
+            let (files, there) = (self.files.clone(), machine.clone());
+            let put = move || files.put(&there).unwrap_or_else(|error| tracing::info!("{error:#}"));
+            thread::Builder::new().name("files".to_owned()).spawn(put).context("cannot start a thread")?;
+        }
+        let process = self.daemon(place)?;
+        if let Some(ended) = self.daemons.get_mut(place) {
+            *ended = Daemon::new(process, failures, tries);
+        }
+        if !self.flow.goes_without(&machine.name) {
+            self.flow.begin_anew(&self.dora, None)?;
+        }
+        Ok(Some(machine.name))
+    }
+
+    /// Has the dataflow begin anew with a machine that it went without and that is most likely back.
+    fn take_in(&mut self) -> Result<()> {
+        for (machine, daemon) in self.machines.iter().zip(&mut self.daemons) {
+            daemon.look();
+            if !self.flow.goes_without(&machine.name) {
+                daemon.tries = 0;
+            } else if daemon.is_steady() {
+                daemon.tries = daemon.tries.saturating_add(1);
+                return self.flow.begin_anew(&self.dora, Some(&machine.name));
+            }
+        }
+        Ok(())
     }
 
     /// The processes of daemons, by the names of their machines.
@@ -232,66 +252,6 @@ impl Processes {
 impl Drop for Processes {
     fn drop(&mut self) {
         self.end();
-    }
-}
-
-impl Dora {
-    /// The folder for files that every machine has.
-    fn on_machines(&self) -> PathBuf {
-        self.folder.join("on-machines")
-    }
-
-    /// What hosts run, on every machine.
-    pub(crate) fn deployment(&self) -> PathBuf {
-        self.on_machines().join(DEPLOYED)
-    }
-
-    pub(super) fn not_started(&self) -> String {
-        format!(
-            "cannot start {}; install it with: python3 -m pip install dora-rs-cli==1.1.0, or say with --dora where it is",
-            self.program.display()
-        )
-    }
-
-    /// A command for the coordinator.
-    pub(super) fn of_coordinator(&self, words: &[&str]) -> Command {
-        let port = self.port.to_string();
-        let mut command = self.command(&[]);
-        command.args(words).args(["--coordinator-port", &port, "--coordinator-addr", &self.address]);
-        command
-    }
-
-    /// A command of dora-rs on some machine, which writes into the folder of logs only.
-    fn command(&self, via: &[String]) -> Command {
-        let mut words: Vec<OsString> = via.iter().map(OsString::from).collect();
-        words.push(self.program.clone().into());
-        let mut words = words.into_iter();
-        let mut command = Command::new(words.next().unwrap_or_default());
-        command.args(words).current_dir(&self.folder).stdin(Stdio::null());
-        // Elsewhere it is a folder that is not removed with this one, and what gets there looks for its keys at home.
-        if via.is_empty() {
-            command.env("HOME", &self.folder);
-        }
-        command.stdout(Stdio::null()).stderr(Stdio::null());
-        command
-    }
-
-    fn spawn(&self, via: &[String], name: &str, arguments: &[String]) -> Result<Process> {
-        let path = self.folder.join(format!("{name}.log"));
-        let log = File::options().create(true).append(true).open(&path);
-        let log = log.with_context(|| format!("cannot write {}", path.display()))?;
-        let other = log.try_clone().with_context(|| format!("cannot write {}", path.display()))?;
-        // Before a daemon starts anything it asks the others for a second and a half where their processes listen. They
-        // don't know, as the coordinator tells one daemon after the other to start.
-        let mut via = via.to_vec();
-        if !via.is_empty() {
-            via.extend(["env".to_owned(), format!("{EXCHANGE}=0")]);
-        }
-        let mut command = self.command(&via);
-        command.env(EXCHANGE, "0");
-        command.args(arguments).stdout(log).stderr(other);
-        let child = command.spawn().with_context(|| self.not_started())?;
-        Ok(Process { child })
     }
 }
 

@@ -11,6 +11,7 @@ mod package;
 mod shell;
 mod ssh;
 mod system;
+mod written;
 
 use anyhow::{Context, Result, bail};
 use millstream::{Network, RunReport, files};
@@ -23,12 +24,11 @@ use freight::{Freight, LAST, PACKAGE};
 use package::VERSION;
 use shell::{file_of, guarded, quoted, unpacked};
 use ssh::{Ended, Input, Ssh};
+use written::{RUN, SCHEDULE};
 
 /// What comes back, and what is printed into it on the board.
 const BOARD: &str = "board.json";
 const PROFILE: &str = "profile.json";
-const SCHEDULE: &str = "schedule.json";
-const RUN: &str = "run.json";
 /// The board's program does not start.
 const NOT_STARTED: i32 = 90;
 /// What arrived is not what was sent.

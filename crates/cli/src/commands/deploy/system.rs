@@ -9,7 +9,7 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 use millstream::{Aim, Error, Hosts, Network, OnHosts, files, plan_system};
 
-use super::{RUN, SCHEDULE};
+use super::written::{RUN, SCHEDULE};
 use crate::arguments::{DEFAULT_MODEL, DeployCommand};
 use crate::output;
 
@@ -84,7 +84,10 @@ fn plan_all(command: &DeployCommand, hosts: &Hosts, network: &Network) -> Result
 }
 
 fn is_infeasible(error: &anyhow::Error) -> bool {
-    matches!(error.downcast_ref::<Error>(), Some(Error::Pipeline(_)))
+    use millstream::pipeline::PipelineError;
+
+    let Some(Error::Pipeline(error)) = error.downcast_ref::<Error>() else { return false };
+    matches!(error, PipelineError::Infeasible | PipelineError::HostMemory { .. } | PipelineError::Unsupported { .. })
 }
 
 /// The program of hosts: what the variable names, else one beside this, else whatever is found as commands are.
