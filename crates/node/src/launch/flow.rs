@@ -118,6 +118,7 @@ impl Flow {
                     self.stage = Stage::Waits(Instant::now());
                 }
             },
+
             Stage::Waits(until) if Instant::now() < *until => {}
             Stage::Waits(_) => {
                 let file = dora.folder.join("dataflow.yml");
@@ -126,6 +127,7 @@ impl Flow {
                 let words = ["start", &file.display().to_string(), "--detach"];
                 self.stage = Stage::Starts(Attempt::begin(dora, "start", &words)?);
             }
+
             Stage::Starts(attempt) => match attempt.outcome()? {
                 None => {}
                 Some(Outcome::Done) => {
