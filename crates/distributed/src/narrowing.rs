@@ -73,12 +73,12 @@ fn as_integers(floats: &[f32]) -> Option<(SentAs, Vec<u8>)> {
     if step == 0.0 {
         return Some((SentAs::Int8 { zero: 0, step: 0.0 }, vec![0; floats.len()]));
     }
-    // The nearest integers are what a step of 32 bits gives back, so it is the one to divide by.
+    // Receivers get the step as 32 bits, so elements are divided by that.
     let step = step as f32;
     if !step.is_normal() {
         return None;
     }
-    // Conversions keep within the type, and what is below zero is none here.
+    // `as` keeps within 0 and 255, so rounding at the ends does no harm.
     let zero = (-least / step).round() as u8;
     let bytes = floats.iter().map(|float| (float / step + f32::from(zero)).round() as u8).collect();
     Some((SentAs::Int8 { zero, step }, bytes))

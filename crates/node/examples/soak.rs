@@ -8,11 +8,10 @@
 mod support;
 
 use std::fs;
-use std::path::PathBuf;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use millstream_node::launch::{LaunchOptions, Running, launch};
+use millstream_node::launch::{Running, launch};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -40,9 +39,7 @@ fn main() {
     let deployment = support::deployment(folder.path(), &schedules, kills * 170 + 600);
     let mut killer = Killer { random: ChaCha8Rng::seed_from_u64(seed), left: kills, next: None };
     let program = std::env::current_exe().unwrap().parent().unwrap().parent().unwrap().join("millstream-node");
-    let mut options = LaunchOptions::new(program);
-    options.dora = std::env::var_os("MILLSTREAM_DORA").map_or(options.dora, PathBuf::from);
-    options.limit = Some(Duration::from_secs(120 + kills * 20));
+    let options = support::options(program, 120 + kills * 20);
     let report = launch(&deployment, folder.path(), &options, &mut |running| killer.look(running));
     let report = match report {
         Ok(report) => report,

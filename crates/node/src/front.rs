@@ -237,10 +237,10 @@ impl Streaming<'_> {
         {
             self.receive(&incoming)?;
         }
-        for identity in
-            self.loaded.identities.iter().enumerate().filter(|(host, _)| !self.figures.contains_key(&HostId(*host)))
-        {
-            tracing::warn!("host '{}' does not say what its stages did", identity.1.host);
+        for (place, identity) in self.loaded.identities.iter().enumerate() {
+            if !self.figures.contains_key(&HostId(place)) {
+                tracing::warn!("host '{}' does not say what its stages did", identity.host);
+            }
         }
         let ending = self.front.say_end();
         self.perform(ending)

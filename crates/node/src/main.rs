@@ -173,18 +173,11 @@ fn run(command: &RunCommand) -> Result<ExitCode> {
     // A built-in system has no path.
     let system = if command.system.exists() { absolute(&command.system)? } else { command.system.clone() };
     let schedules = std::iter::once(&command.schedule).chain(&command.fallback);
-    let model = command.model.as_ref().map(|model| {
-        if model.starts_with("zoo:") {
-            Ok(model.clone())
-        } else {
-            absolute(&PathBuf::from(model)).map(|path| path.display().to_string())
-        }
-    });
 
     let deployment = Deployment {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         system,
-        model: model.transpose()?,
+        model: command.model.clone(),
         schedules: schedules.map(absolute).collect::<Result<_>>()?,
         inputs: command.inputs.iter().map(|input| absolute_input(input)).collect::<Result<_>>()?,
         frames: command.frames,

@@ -168,7 +168,7 @@ fn take_all(
             if traced.len() == MOST_TRACED {
                 traced.pop_front();
             }
-            traced.push_back((tag.sequence, result.spans.clone()));
+            traced.push_back((tag.sequence, result.spans));
         }
         let outcome = result.outcome.map_err(|error| error.to_string()).map(|outputs| {
             let made = border.outputs.iter().zip(outputs).map(|(&id, tensor)| FrameValue { id, tensor });

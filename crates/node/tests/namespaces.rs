@@ -11,11 +11,10 @@ mod support;
 use std::fs;
 use std::path::Path;
 
-use assert_cmd::Command;
 use millstream_node::report::Report;
 use namespaces::Namespaces;
 use serde_json::Value;
-use support::{plan, system};
+use support::{command, plan, system};
 
 /// A system of two hosts with addresses, and a schedule for them.
 fn prepare(folder: &Path, addresses: &[String]) {
@@ -30,11 +29,10 @@ fn prepare(folder: &Path, addresses: &[String]) {
 
 /// What the command printed, which must be right.
 fn succeed(folder: &Path, arguments: &[&str], more: &[String]) -> String {
-    let mut command = Command::cargo_bin("millstream-node").unwrap();
-    let output = command.current_dir(folder).args(arguments).args(more).output().unwrap();
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    assert!(output.status.success(), "{}\n{}", text(&output.stdout), text(&output.stderr));
-    text(&output.stdout)
+    let more = more.iter().map(String::as_str);
+    let (is_right, shown, said) = command(folder, &arguments.iter().copied().chain(more).collect::<Vec<_>>());
+    assert!(is_right, "{shown}\n{said}");
+    shown
 }
 
 fn check(report: &str) {

@@ -4,18 +4,14 @@
 
 mod support;
 
-use assert_cmd::Command;
 use millstream_api::onnx::{ModelBuilder, Weight, WeightStorage};
-use millstream_node::launch::{LaunchOptions, Running, launch};
+use millstream_node::launch::{Running, launch};
 use millstream_node::report::Report;
-use support::{deployment, plan, plan_of, system};
+use support::{command, deployment, options, plan, plan_of, system};
 
 /// Runs the command in a folder; what it printed, and what it said.
 fn run(folder: &std::path::Path, arguments: &[&str]) -> (bool, String, String) {
-    let mut command = Command::cargo_bin("millstream-node").unwrap();
-    let output = command.current_dir(folder).arg("run").args(arguments).output().unwrap();
-    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-    (output.status.success(), text(output.stdout), text(output.stderr))
+    command(folder, &[&["run"], arguments].concat())
 }
 
 #[test]
@@ -125,10 +121,8 @@ fn a_host_that_stays_away_is_done_without() {
     std::fs::write(&bridge, "").unwrap();
     std::fs::write(&script, format!("[ -f {} ] && exec \"$@\"\nexit 1\n", bridge.display())).unwrap();
 
-    let mut options = LaunchOptions::new(env!("CARGO_BIN_EXE_millstream-node").into());
-    options.dora = std::env::var_os("MILLSTREAM_DORA").map_or(options.dora, std::path::PathBuf::from);
+    let mut options = options(env!("CARGO_BIN_EXE_millstream-node").into(), 120);
     options.via = vec![("b".to_owned(), vec!["sh".to_owned(), script.display().to_string()])];
-    options.limit = Some(std::time::Duration::from_secs(120));
     let deployed = deployment(folder.path(), &["schedule.json", "without-b.json"], 600);
     let begin = std::time::Instant::now();
     let mut is_cut = false;
@@ -173,11 +167,8 @@ fn nothing_goes_on_elsewhere_when_all_is_over() {
 fn links_are_measured_and_planned_over() {
     let folder = tempfile::tempdir().unwrap();
     system(folder.path(), &["a", "b"]);
-    let mut command = Command::cargo_bin("millstream-node").unwrap();
-    let output =
-        command.current_dir(folder.path()).args(["measure-links", "--system", "system.json"]).output().unwrap();
-    let (shown, said) = (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
-    assert!(output.status.success(), "{said}");
+    let (is_right, shown, said) = command(folder.path(), &["measure-links", "--system", "system.json"]);
+    assert!(is_right, "{said}");
     for row in ["| a    | b  | idle", "| b    | a  | idle", "| a    | b  | busy", "| b    | a  | busy"] {
         assert!(shown.contains(row), "{row}: {shown}");
     }

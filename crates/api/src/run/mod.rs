@@ -13,7 +13,7 @@ pub(crate) mod precisions;
 pub(crate) mod reference;
 mod report;
 mod runner;
-mod sink;
+pub(crate) mod sink;
 mod statistics;
 mod stream;
 mod summary;

@@ -17,6 +17,11 @@ use crate::run::taken::Taken;
 /// The most frames with unexpected results that are reported in full.
 const MOST_TOLD: usize = 3;
 
+/// A line about a result that is not as expected.
+pub(crate) fn told(wrong: &Mismatch) -> String {
+    format!("  '{}' of {}: {}", wrong.output, wrong.frame, describe(&wrong.difference))
+}
+
 /// Takes the results of one network, in the order of its frames.
 pub(crate) struct Sink {
     reference: Arc<Reference>,
@@ -125,11 +130,7 @@ impl Sink {
             return Err(Error::FailedFrames { failed, frames: frames + failed, detail });
         }
         let (Some(golden), true) = (&self.golden, self.wrong_frames > 0) else { return Ok(()) };
-        let told: Vec<String> = self
-            .mismatches
-            .iter()
-            .map(|wrong| format!("  '{}' of {}: {}", wrong.output, wrong.frame, describe(&wrong.difference)))
-            .collect();
+        let told: Vec<String> = self.mismatches.iter().map(told).collect();
         Err(Error::Unexpected {
             wrong: self.wrong_frames,
             frames: self.statistics.frames as usize,

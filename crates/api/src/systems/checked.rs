@@ -12,7 +12,8 @@ use crate::machine::Machine;
 use crate::measuring::opening::open_to_run;
 use crate::network::Network;
 use crate::run::precisions::ResultMakers;
-use crate::run::reference::{Reference, describe};
+use crate::run::reference::Reference;
+use crate::run::sink::told;
 use crate::systems::sent::{AsReceived, SentParts};
 use crate::systems::{HostPart, Hosts};
 
@@ -106,8 +107,8 @@ impl CheckedFrames {
         if let Some(Expected { golden, tolerance }) = &self.expected {
             let (place, label) = (self.reference.place(number), self.reference.label(number));
             if let Err(wrong) = golden.check(place, &label, &results, *tolerance)? {
-                let detail = format!("  '{}' of {label}: {}", wrong.output, describe(&wrong.difference));
-                return Err(Error::Unexpected { wrong: 1, frames: 1, expected: golden.path().to_owned(), detail });
+                let (expected, detail) = (golden.path().to_owned(), told(&wrong));
+                return Err(Error::Unexpected { wrong: 1, frames: 1, expected, detail });
             }
         }
         Ok(largest)

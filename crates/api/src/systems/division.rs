@@ -33,11 +33,8 @@ pub enum SystemDivision {
     Only(String),
 }
 
-/// Why there are no parts by memory.
-pub(super) const NO_MEMORIES: &str = "the memory of some host is not known";
-
 /// Whether the memories are known of all hosts that are not lost.
-pub(super) fn memories_are_known(hosts: &Hosts, lost: &[HostPlace]) -> bool {
+fn memories_are_known(hosts: &Hosts, lost: &[HostPlace]) -> bool {
     let all = hosts.system().hosts().iter().enumerate();
     let mut left = all.filter(|(place, _)| !lost.contains(&HostPlace::new(*place)));
     left.all(|(_, host)| host.board.memory_bytes().is_some())
@@ -79,7 +76,7 @@ impl SystemDivision {
             Self::Best => None,
             Self::Equal => Some(HostDivision::equal(problem, lost)),
             Self::Memory if !memories_are_known(hosts, lost) => {
-                return Err(Error::Unfit(NO_MEMORIES.to_owned()));
+                return Err(Error::Unfit("the memory of some host is not known".to_owned()));
             }
             Self::Memory => Some(HostDivision::by_memory(problem, lost)),
             Self::Only(name) => {

@@ -105,8 +105,7 @@ impl HostPart {
         let document = document(&schedule, predicted, &whole.algorithm, whole.objective, &part, &board);
         let scheduled = Scheduled::alone(part, document, &board)?;
         let part_graph = scheduled.network.graph();
-        let inputs = in_whole(graph, part_graph, part_graph.inputs())?;
-        let outputs = in_whole(graph, part_graph, part_graph.outputs())?;
+        let (inputs, outputs) = border_in(graph, part_graph)?;
         Ok(LoadedPart { machine, scheduled, inputs, outputs })
     }
 
@@ -142,12 +141,15 @@ impl HostPart {
     }
 }
 
-/// Values of a part as those of the whole network.
-pub(super) fn in_whole(whole: &Graph, part: &Graph, ids: &[ValueId]) -> Result<Vec<ValueId>, Error> {
+/// What a part takes and what it makes, in order, as values of the whole network.
+pub(super) fn border_in(whole: &Graph, part: &Graph) -> Result<(Vec<ValueId>, Vec<ValueId>), Error> {
     let values: HashMap<&str, ValueId> = whole.value_ids().map(|id| (whole.value(id).name.as_str(), id)).collect();
-    let known = |&id: &ValueId| values.get(part.value(id).name.as_str()).copied();
-    let unknown = || Error::Defect("a part of a network has values that the network has not".to_owned());
-    ids.iter().map(|id| known(id).ok_or_else(unknown)).collect()
+    let names = |ids: &[ValueId]| -> Result<Vec<ValueId>, Error> {
+        let known = |&id: &ValueId| values.get(part.value(id).name.as_str()).copied();
+        let unknown = || Error::Defect("a part of a network has values that the network has not".to_owned());
+        ids.iter().map(|id| known(id).ok_or_else(unknown)).collect()
+    };
+    Ok((names(part.inputs())?, names(part.outputs())?))
 }
 
 /// The engines that a schedule was planned for on one of its hosts, by the labels of the host's own board.

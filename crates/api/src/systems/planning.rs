@@ -3,7 +3,7 @@
 use millstream_certify::Certificate;
 use millstream_cost::{CostTable, Nanoseconds};
 use millstream_pipeline::{
-    HostDivision, HostPlace, Objective, PipelineError, Plan, SystemFront, SystemProblem, ThroughputBound, choose,
+    HostPlace, Objective, PipelineError, Plan, SystemFront, SystemProblem, ThroughputBound, choose,
 };
 use millstream_schedule::{Crossing, Evaluation, Prediction, Schedule, ScheduleDocument, SearchedBound, SearchedSpace};
 use millstream_sim::SteadyState;
@@ -14,7 +14,6 @@ use crate::network::Network;
 use crate::plans::shared_memory::simulated;
 use crate::plans::{Aim, replica_seconds};
 use crate::schedules::document;
-use crate::systems::division::{NO_MEMORIES, memories_are_known};
 use crate::systems::{Hosts, OnHosts, SystemDivision};
 
 /// A network on a system.
@@ -95,10 +94,7 @@ pub fn plan_system(hosts: &Hosts, network: &Network, aim: &Aim, on: &OnHosts) ->
     if (0..hosts.system().hosts().len()).all(|place| lost.contains(&HostPlace::new(place))) {
         return Err(Error::Unfit("no host is left to plan for".to_owned()));
     }
-    let SystemFront { plans, is_exact } = match on.division.of(hosts, &problem, &lost)? {
-        None => problem.front_without(&lost)?,
-        Some(division) => SystemFront { is_exact: false, ..problem.front_of(&division)? },
-    };
+    let SystemFront { plans, is_exact } = front_of(&on.division, hosts, &problem, &lost)?;
     let simulate = |plan: &Plan| simulated_if_it_waits(plan, &problem.schedule(plan), network, &table);
     let front = Plan::undominated(plans.iter().map(simulate).collect::<Result<_, Error>>()?);
     let shortest = front.iter().map(|plan| plan.period).min().unwrap_or_default();
@@ -149,6 +145,19 @@ fn simulated_if_it_waits(
     }
 }
 
+/// The front of plans that are divided so. It is called exact only if nobody asked for a division.
+fn front_of(
+    division: &SystemDivision,
+    hosts: &Hosts,
+    problem: &SystemProblem,
+    lost: &[HostPlace],
+) -> Result<SystemFront, Error> {
+    Ok(match division.of(hosts, problem, lost)? {
+        None => problem.front_without(lost)?,
+        Some(division) => SystemFront { is_exact: false, ..problem.front_of(&division)? },
+    })
+}
+
 /// The plan that an objective asks for.
 fn best(plans: Vec<Plan>, objective: Objective) -> Result<Plan, Error> {
     let place = choose(&plans, objective);
@@ -160,9 +169,9 @@ fn best(plans: Vec<Plan>, objective: Objective) -> Result<Plan, Error> {
 /// part as well as it can, and keeps to the same limits.
 fn rivals(hosts: &Hosts, problem: &SystemProblem, aim: &Aim, lost: &[HostPlace]) -> Vec<SystemRival> {
     let all = hosts.system().hosts();
-    let of = |name: String, division: &HostDivision| {
+    let of = |name: String, division: &SystemDivision| {
         let allowed = |front: SystemFront| best(aim.limits().among(&front.plans)?, aim.objective);
-        let plan = problem.front_of(division).map_err(Error::from).and_then(allowed);
+        let plan = front_of(division, hosts, problem, lost).and_then(allowed);
         let reason = |error: Error| match error {
             Error::Pipeline(PipelineError::Infeasible) => {
                 "nothing runs like that: hosts that follow each other have no link, or one runs none of its part"
@@ -172,12 +181,9 @@ fn rivals(hosts: &Hosts, problem: &SystemProblem, aim: &Aim, lost: &[HostPlace])
         };
         SystemRival { name, plan: plan.map_err(reason) }
     };
-    let alone = |(place, host): (usize, &millstream_board::Host)| {
-        of(format!("all on {}", host.id), &HostDivision::only(problem, HostPlace::new(place)))
-    };
-
-    let is_there = |(place, _): &(usize, &millstream_board::Host)| !lost.contains(&HostPlace::new(*place));
-    let mut rivals: Vec<SystemRival> = all.iter().enumerate().filter(is_there).map(alone).collect();
+    let left = all.iter().enumerate().filter(|(place, _)| !lost.contains(&HostPlace::new(*place)));
+    let alone = |host: &str| of(format!("all on {host}"), &SystemDivision::Only(host.to_owned()));
+    let mut rivals: Vec<SystemRival> = left.map(|(_, host)| alone(&host.id)).collect();
     // Of these only the best is one that somebody would choose.
     let (places, plans): (Vec<usize>, Vec<Plan>) =
         rivals.iter().enumerate().filter_map(|(place, rival)| Some((place, rival.plan.as_ref().ok()?.clone()))).unzip();
@@ -185,12 +191,7 @@ fn rivals(hosts: &Hosts, problem: &SystemProblem, aim: &Aim, lost: &[HostPlace])
         let place = choose(&plans, aim.objective).and_then(|index| places.get(index).copied()).unwrap_or(0);
         rivals = vec![rivals.swap_remove(place)];
     }
-    rivals.push(of("equal parts".to_owned(), &HostDivision::equal(problem, lost)));
-    let name = "parts by memory".to_owned();
-    rivals.push(if memories_are_known(hosts, lost) {
-        of(name, &HostDivision::by_memory(problem, lost))
-    } else {
-        SystemRival { name, plan: Err(NO_MEMORIES.to_owned()) }
-    });
+    rivals.push(of("equal parts".to_owned(), &SystemDivision::Equal));
+    rivals.push(of("parts by memory".to_owned(), &SystemDivision::Memory));
     rivals
 }

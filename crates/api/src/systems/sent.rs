@@ -11,7 +11,7 @@ use crate::error::Error;
 use crate::machine::Machine;
 use crate::measuring::opening::open_to_run;
 use crate::network::Network;
-use crate::systems::parts::in_whole;
+use crate::systems::parts::border_in;
 use crate::systems::{HostPart, Hosts};
 
 /// What a receiver gets of a value that is sent with a precision.
@@ -49,14 +49,8 @@ impl SentParts {
             let own = part.network(network)?;
             let (backends, _) = open_to_run(machine, &own, &Needed::All, &[])?;
             let whole = own.prepare_whole(backends.backend().as_ref(), machine.board())?;
-            let (graph, own_graph) = (network.graph(), own.graph());
-            Ok(SentPart {
-                whole,
-                inputs: in_whole(graph, own_graph, own_graph.inputs())?,
-                outputs: in_whole(graph, own_graph, own_graph.outputs())?,
-                needed_after: part.needed_after().to_vec(),
-                precision,
-            })
+            let (inputs, outputs) = border_in(network.graph(), own.graph())?;
+            Ok(SentPart { whole, inputs, outputs, needed_after: part.needed_after().to_vec(), precision })
         };
         let parts = parts.iter().zip(precisions).map(prepare).collect::<Result<_, Error>>()?;
         Ok(Some(Self { parts, outputs: network.graph().outputs().to_vec() }))

@@ -97,6 +97,13 @@ pub(super) struct Process {
     pub(super) child: Child,
 }
 
+impl Process {
+    /// Whether it has ended.
+    pub(super) fn has_ended(&mut self) -> bool {
+        matches!(self.child.try_wait(), Ok(Some(_)))
+    }
+}
+
 impl Drop for Process {
     fn drop(&mut self) {
         let _ = self.child.kill();

@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::path::PathBuf;
-use std::process::{Child, Stdio};
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
-use super::command::Dora;
+use super::command::{Dora, Process};
 use super::dataflow::FRONT_MACHINE;
 
 /// How long dora-rs may take to start a dataflow for the first time.
@@ -52,7 +52,7 @@ enum Stage {
 
 /// A command of dora-rs at work.
 struct Attempt {
-    child: Child,
+    process: Process,
     begin: Instant,
     said: PathBuf,
 }
@@ -92,11 +92,11 @@ impl Flow {
         if let Some(back) = back {
             self.left_out.remove(back);
         }
-        if let Stage::Stops(attempt) | Stage::Starts(attempt) = &mut self.stage {
-            attempt.end();
-        }
+        let now = Instant::now();
+        // What is at work ends first.
+        self.stage = Stage::Waits(now);
         if self.has_run {
-            self.since = Instant::now();
+            self.since = now;
         }
         self.stage = Stage::Stops(Attempt::begin(dora, "stop", &["stop", "--all", "--force"])?);
         Ok(())
@@ -177,35 +177,21 @@ impl Attempt {
         let log = File::create(&said).with_context(|| format!("cannot write {}", said.display()))?;
         let mut command = dora.of_coordinator(words);
         let child = command.stderr(Stdio::from(log)).spawn().with_context(|| dora.not_started())?;
-        Ok(Self { child, begin: Instant::now(), said })
+        Ok(Self { process: Process { child }, begin: Instant::now(), said })
     }
 
     /// `None` as long as it is at work.
     fn outcome(&mut self) -> Result<Option<Outcome>> {
-        let status = self.child.try_wait().context("cannot wait for dora-rs")?;
+        let status = self.process.child.try_wait().context("cannot wait for dora-rs")?;
         match status {
             Some(status) if status.success() => Ok(Some(Outcome::Done)),
             None if self.begin.elapsed() < PATIENCE => Ok(None),
-            None => {
-                self.end();
-                Ok(Some(Outcome::Unknown))
-            }
+            None => Ok(Some(Outcome::Unknown)),
             Some(_) => {
                 let said = fs::read_to_string(&self.said).unwrap_or_default();
                 Ok(Some(Outcome::Failed(said.trim().to_owned())))
             }
         }
-    }
-
-    fn end(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-impl Drop for Attempt {
-    fn drop(&mut self) {
-        self.end();
     }
 }
 

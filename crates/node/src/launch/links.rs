@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::path::Path;
-use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::Instant;
 
@@ -13,9 +12,8 @@ use millstream_report::{Align, Table};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::command::Dora;
 use super::machine::MachinePlace;
-use super::processes::{Processes, free_port};
+use super::processes::Processes;
 use super::{LOOK, LaunchOptions};
 use crate::dora::{input, node_name, output};
 use crate::meter::{Direction, SIZES};
@@ -90,21 +88,10 @@ pub fn measure_links(hosts: &Hosts, folder: &Path, options: &LaunchOptions) -> R
 }
 
 fn measure_link(hosts: &Hosts, ends: &[String; 2], folder: &Path, options: &LaunchOptions) -> Result<Vec<Direction>> {
-    let place = |host: &String| -> Result<MachinePlace> {
-        let via = options.via.iter().find(|(name, _)| name == host).map(|(_, via)| via.clone()).unwrap_or_default();
-        let address = options.address_of(hosts, host);
-        Ok(MachinePlace { name: host.clone(), address, via, port: free_port()? })
-    };
-    let machines = ends.iter().map(place).collect::<Result<Vec<_>>>()?;
+    let machines = ends.iter().map(|host| options.machine(hosts, host)).collect::<Result<Vec<_>>>()?;
     let results = folder.join("results.json");
     let flow = dataflow(options, ends, &results);
-    let dora = Dora {
-        program: options.dora.clone(),
-        folder: folder.to_owned(),
-        port: free_port()?,
-        address: options.address.clone(),
-        is_tunnelled: options.is_tunnelled,
-    };
+    let dora = options.engine(folder)?;
     let via = machines.first().map(MachinePlace::words).unwrap_or_default();
     let mut processes = Processes::start(dora, machines, "", Box::new(move |_| flow.clone()))?;
     let text = await_results(&results, &via, &mut processes, options)?;
@@ -134,12 +121,7 @@ fn await_results(file: &Path, via: &[String], processes: &mut Processes, options
                 }
             }
         }
-        if options.is_over.load(Ordering::Relaxed) {
-            bail!("interrupted");
-        }
-        if options.limit.is_some_and(|limit| begin.elapsed() > limit) {
-            bail!("nothing came of it within the time that there was");
-        }
+        options.check_wanted(begin)?;
         thread::sleep(if via.is_empty() { LOOK } else { LOOK * 10 });
     }
 }

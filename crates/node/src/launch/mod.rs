@@ -29,7 +29,7 @@ use processes::{Processes, free_port};
 pub use dataflow::{DEPLOYMENT, HOST};
 pub use links::{METER, MeasuredLink, measure_links, text as links_text};
 
-/// How often it is looked whether the report is there.
+/// How often it is looked how things go.
 const LOOK: Duration = Duration::from_millis(50);
 
 /// How a system is brought up.
@@ -67,12 +67,33 @@ impl LaunchOptions {
         }
     }
 
-    /// Where the others reach a host.
-    fn address_of(&self, hosts: &Hosts, host: &str) -> String {
-        match hosts.address(host) {
-            Some(address) if !self.is_tunnelled => address.to_owned(),
-            _ => self.address.clone(),
+    /// Where a host's daemon runs.
+    fn machine(&self, hosts: &Hosts, host: &str) -> Result<MachinePlace> {
+        let via = self.via.iter().find(|(name, _)| name == host).map(|(_, via)| via.clone()).unwrap_or_default();
+        let address = hosts.address(host).filter(|_| !self.is_tunnelled).unwrap_or(&self.address);
+        Ok(MachinePlace { name: host.to_owned(), address: address.to_owned(), via, port: free_port()? })
+    }
+
+    /// How dora-rs is called, with a folder for what it writes.
+    fn engine(&self, folder: &Path) -> Result<Dora> {
+        Ok(Dora {
+            program: self.dora.clone(),
+            folder: folder.to_owned(),
+            port: free_port()?,
+            address: self.address.clone(),
+            is_tunnelled: self.is_tunnelled,
+        })
+    }
+
+    /// Whether what began at a moment may go on.
+    fn check_wanted(&self, begin: Instant) -> Result<()> {
+        if self.is_over.load(Ordering::Relaxed) {
+            bail!("interrupted");
         }
+        if self.limit.is_some_and(|limit| begin.elapsed() > limit) {
+            bail!("nothing came of it within the time that there was");
+        }
+        Ok(())
     }
 }
 
@@ -107,13 +128,7 @@ pub fn launch(
     let machines = machines(&hosts, options, &loaded)?;
     let frames = front::Frames::new(&loaded)?;
 
-    let dora = Dora {
-        program: options.dora.clone(),
-        folder: folder.to_owned(),
-        port: free_port()?,
-        address: options.address.clone(),
-        is_tunnelled: options.is_tunnelled,
-    };
+    let dora = options.engine(folder)?;
     let socket = folder.join("front.sock");
     let transport = gateway::open(&socket)?;
     let flow = Dataflow {
@@ -177,12 +192,7 @@ impl Supervised<'_> {
     fn watch(&mut self, is_done: &dyn Fn() -> bool) -> Result<()> {
         let begin = Instant::now();
         while !is_done() {
-            if self.options.is_over.load(Ordering::Relaxed) {
-                bail!("interrupted");
-            }
-            if self.options.limit.is_some_and(|limit| begin.elapsed() > limit) {
-                bail!("nothing came of it within the time that there was");
-            }
+            self.options.check_wanted(begin)?;
             for machine in self.processes.supervise()? {
                 tracing::warn!("the daemon of '{machine}' ended and was started again");
             }
@@ -205,9 +215,7 @@ fn machines(hosts: &[String], options: &LaunchOptions, loaded: &LoadedDeployment
         port: free_port()?,
     }];
     for host in hosts {
-        let via = options.via.iter().find(|(name, _)| name == host).map(|(_, via)| via.clone()).unwrap_or_default();
-        let address = options.address_of(&loaded.hosts, host);
-        machines.push(MachinePlace { name: host.clone(), address, via, port: free_port()? });
+        machines.push(options.machine(&loaded.hosts, host)?);
     }
     Ok(machines)
 }

@@ -43,7 +43,7 @@ impl Daemon {
 
     /// Looks whether it has ended.
     fn look(&mut self) {
-        if self.end.is_none() && matches!(self.process.child.try_wait(), Ok(Some(_))) {
+        if self.end.is_none() && self.process.has_ended() {
             self.end = Some(Instant::now());
         }
     }
@@ -167,7 +167,7 @@ impl Processes {
     /// # Errors
     /// If the dataflow can't be started for the first time, or nothing can be started here.
     pub(crate) fn supervise(&mut self) -> Result<Vec<String>> {
-        if matches!(self.coordinator.child.try_wait(), Ok(Some(_))) {
+        if self.coordinator.has_ended() {
             bail!("the coordinator of dora-rs has ended; see {}", self.dora.folder.display());
         }
         let mut restarted = Vec::new();
@@ -227,13 +227,12 @@ impl Processes {
 
     /// Has the coordinator do something, for as long as there is patience.
     fn tell(&self, words: &[&str]) {
-        let Ok(mut child) = self.dora.of_coordinator(words).spawn() else { return };
+        let Ok(child) = self.dora.of_coordinator(words).spawn() else { return };
+        let mut process = Process { child };
         let begin = Instant::now();
-        while begin.elapsed() < GRACE && matches!(child.try_wait(), Ok(None)) {
+        while begin.elapsed() < GRACE && !process.has_ended() {
             thread::sleep(Duration::from_millis(20));
         }
-        let _ = child.kill();
-        let _ = child.wait();
     }
 
     /// Ends what runs, in good order if that is soon done.

@@ -4,12 +4,14 @@
 #![allow(dead_code, reason = "each test uses a part of it")]
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use millstream_api::board::Processor;
 use millstream_api::schedule::{Prediction, Replica, Schedule, Stage};
 use millstream_api::{Hosts, Machine, Network, Objective, ReadOptions, document, files};
 use millstream_node::deployment::Deployment;
+use millstream_node::launch::LaunchOptions;
 
 /// Hosts with a core of this computer each, and links between all of them.
 pub(crate) fn system(folder: &Path, hosts: &[&str]) {
@@ -79,6 +81,22 @@ pub(crate) fn plan_of(folder: &Path, network: &str, without: &[&str], name: &str
     };
     let document = document(&schedule, predicted, "by hand", Objective::Throughput, &network, board);
     fs::write(folder.join(name), files::to_json(&document).unwrap()).unwrap();
+}
+
+/// Runs the command in a folder; whether it succeeded, what it printed, and what it said.
+pub(crate) fn command(folder: &Path, arguments: &[&str]) -> (bool, String, String) {
+    let mut command = assert_cmd::Command::cargo_bin("millstream-node").unwrap();
+    let output = command.current_dir(folder).args(arguments).output().unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    (output.status.success(), text(output.stdout), text(output.stderr))
+}
+
+/// How a system is brought up with this program, for so many seconds at most.
+pub(crate) fn options(program: PathBuf, seconds: u64) -> LaunchOptions {
+    let mut options = LaunchOptions::new(program);
+    options.dora = std::env::var_os("MILLSTREAM_DORA").map_or(options.dora, PathBuf::from);
+    options.limit = Some(Duration::from_secs(seconds));
+    options
 }
 
 /// So many frames through these schedules.
