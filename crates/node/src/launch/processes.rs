@@ -195,6 +195,12 @@ impl Processes {
             let put = move || files.put(&there).unwrap_or_else(|error| tracing::info!("{error:#}"));
             thread::Builder::new().name("files".to_owned()).spawn(put).context("cannot start a thread")?;
         }
+        if failures > 0
+            && let Some(here) = self.machines.get_mut(place).filter(|machine| machine.is_here())
+        {
+            // Somebody else may have taken its port. It dials the others, so they need not know the new one.
+            here.port = free_port()?;
+        }
         let process = self.daemon(place)?;
         if let Some(ended) = self.daemons.get_mut(place) {
             *ended = Daemon::new(process, failures, tries);
