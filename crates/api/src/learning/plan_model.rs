@@ -18,9 +18,14 @@ use crate::plans::search::SearchInputs;
 
 /// A plan may have been this much slower in one trial than it is in the next.
 const TRIAL_NOISE: f64 = 1.03;
+/// A frame that several cores share may have been this much slower: how soon one core hears of another changes on
+/// shared machines from minute to minute.
+const SHARED_FRAME_NOISE: f64 = 1.15;
 /// Where several plans are as good but for noise, each is tried so often at the most: means of four trials have half the
 /// noise of one.
 const MOST_TRIALS: u64 = 4;
+/// How often what is chosen is tried at least, and what may be better but for a machine that changed in between.
+const CONFIRMED: u64 = 2;
 
 /// A plan as something to try: the same as another if its stages and processors are, whatever their times.
 #[derive(Debug, Clone)]
@@ -75,18 +80,32 @@ impl PlanModel<'_> {
     /// of the trials alone; if none of these should be tried again, `None`.
     pub(super) fn unconfirmed(&self) -> Option<Candidate> {
         let best = self.best_tried()?;
-        let others = self.plans.lessons.tried.iter().filter(|plan| !plan.is_same_pipeline(best));
-        let others = others.filter(|plan| self.is_within_noise(plan, best));
-        let candidates: Vec<Candidate> = std::iter::once(best).chain(others).map(|plan| self.candidate(plan)).collect();
-        let most = if candidates.len() == 1 { 2 } else { MOST_TRIALS };
-        let trials = |candidate: &Candidate| self.plans.lessons.trials_of(&candidate.plan);
-        candidates.into_iter().filter(|candidate| trials(candidate) < most).min_by_key(trials)
+        let others = || self.plans.lessons.tried.iter().filter(|plan| !plan.is_same_pipeline(best));
+        let has_equals = others().any(|plan| self.is_within(TRIAL_NOISE, plan, best));
+        let most = if has_equals { MOST_TRIALS } else { CONFIRMED };
+
+        let rivals = others().map(|plan| (plan, self.most_trials(plan, best)));
+        let trials = |plan: &Plan| self.plans.lessons.trials_of(plan);
+        let unconfirmed = std::iter::once((best, most)).chain(rivals).filter(|&(plan, most)| trials(plan) < most);
+        unconfirmed.min_by_key(|(plan, _)| trials(plan)).map(|(plan, _)| self.candidate(plan))
     }
 
-    /// Whether a plan would be chosen over the best one if it took a little less.
-    fn is_within_noise(&self, plan: &Plan, best: &Plan) -> bool {
+    /// How often a plan should be tried that is not the best of what was tried.
+    fn most_trials(&self, plan: &Plan, best: &Plan) -> u64 {
+        let is_shared = self.objective == Objective::Latency && (shares_frames(plan) || shares_frames(best));
+        if self.is_within(TRIAL_NOISE, plan, best) {
+            MOST_TRIALS
+        } else if is_shared && self.is_within(SHARED_FRAME_NOISE, plan, best) {
+            CONFIRMED
+        } else {
+            0
+        }
+    }
+
+    /// Whether a plan would be chosen over the best one if it took so many times less.
+    fn is_within(&self, noise: f64, plan: &Plan, best: &Plan) -> bool {
         let allowed = !self.plans.allowed(std::slice::from_ref(plan)).is_empty();
-        allowed && choose(&[best, &plan.clone().divided_by(TRIAL_NOISE)], self.objective) == Some(1)
+        allowed && choose(&[best, &plan.clone().divided_by(noise)], self.objective) == Some(1)
     }
 
     /// Takes in what another trial showed.
@@ -172,6 +191,12 @@ impl TimeModel for PlanModel<'_> {
             self.failure = self.search_again(&candidate.schedule, seen).err();
         }
     }
+}
+
+/// Whether several cores or devices work on one frame at a time.
+fn shares_frames(plan: &Plan) -> bool {
+    let mut replicas = plan.stages.iter().flat_map(|stage| &stage.replicas);
+    replicas.any(|replica| replica.processors.iter().map(|class| class.count).sum::<usize>() > 1)
 }
 
 /// Adds samples to the network's profile; a newer sample of the same segment replaces the older one.

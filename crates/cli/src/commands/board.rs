@@ -32,7 +32,10 @@ pub(crate) fn run(command: &BoardCommand) -> Result<()> {
         }),
     }
 
-    output::line("\nEngines:\n");
+    output::line(match command.board.board {
+        None => "\nEngines:\n",
+        Some(_) => "\nEngines and devices of this computer, and what of the board would use them:\n",
+    });
     let (table, missing) = engines_table(&machine);
     output::table(&table);
     for reason in missing {
