@@ -28,6 +28,9 @@ pub struct Host {
     pub id: String,
     /// The part of the board that takes part, with the board's own labels and cores.
     pub board: Board,
+    /// What a byte of frames costs its first stage where they come to it from outside the system, and a byte of results
+    /// its last stage where they leave.
+    pub cpu_seconds_per_frame_byte: f64,
     /// The number that its first core has in the whole system; the others follow in the order of the clusters.
     first_core: u32,
 }
@@ -43,8 +46,10 @@ pub struct HostLink {
     pub bytes_per_second: f64,
     /// Whether both ways can be used at once.
     pub duplex: Duplex,
-    /// What sending or receiving a byte costs the stage that does it, for each of the two ends.
+    /// What receiving a byte costs the stage that does it, for each of the two ends.
     pub cpu_seconds_per_byte: [f64; 2],
+    /// What sending one costs.
+    pub cpu_seconds_per_sent_byte: [f64; 2],
     /// What 32-bit floats are sent as.
     pub precision: TransferPrecision,
 }
@@ -68,14 +73,14 @@ impl System {
         let mut hosts: Vec<Host> = Vec::new();
         let mut first_core = 0;
         for (index, host) in document.hosts.into_iter().enumerate() {
-            let HostDocument { id, board: source, clusters, .. } = host;
+            let HostDocument { id, board: source, clusters, cpu_seconds_per_frame_byte, .. } = host;
             let whole = match source {
                 BoardSource::Named(name) => board(&name)?,
                 BoardSource::Inline(document) => Board::try_from(*document)?,
             };
             let board = if clusters.is_empty() { whole } else { part(whole, &clusters, index)? };
             let cores = u32::try_from(board.cores().count()).unwrap_or(u32::MAX);
-            hosts.push(Host { id, board, first_core });
+            hosts.push(Host { id, board, cpu_seconds_per_frame_byte, first_core });
             first_core = first_core.saturating_add(cores);
         }
         let names: Vec<&str> = hosts.iter().map(|host| host.id.as_str()).collect();
@@ -213,10 +218,27 @@ fn part(mut board: Board, labels: &[String], index: usize) -> Result<Board, Boar
 impl From<HostLinkDocument> for HostLink {
     fn from(document: HostLinkDocument) -> Self {
         let HostLinkDocument {
-            hosts, latency_seconds, bytes_per_second, duplex, cpu_seconds_per_byte, precision, ..
+            hosts,
+            latency_seconds,
+            bytes_per_second,
+            duplex,
+            cpu_seconds_per_byte: costs,
+            cpu_seconds_per_sent_byte: sent_costs,
+            precision,
+            ..
         } = document;
-        let of_end = |host: &String| cpu_seconds_per_byte.get(host).copied().unwrap_or_default();
-        let cpu_seconds_per_byte = [of_end(&hosts[0]), of_end(&hosts[1])];
-        Self { hosts, latency_seconds, bytes_per_second, duplex, cpu_seconds_per_byte, precision }
+        let ends = [&hosts[0], &hosts[1]];
+        let cpu_seconds_per_byte = ends.map(|host| costs.get(host).copied().unwrap_or_default());
+        let cpu_seconds_per_sent_byte =
+            ends.map(|host| sent_costs.get(host).or(costs.get(host)).copied().unwrap_or_default());
+        Self {
+            hosts,
+            latency_seconds,
+            bytes_per_second,
+            duplex,
+            cpu_seconds_per_byte,
+            cpu_seconds_per_sent_byte,
+            precision,
+        }
     }
 }

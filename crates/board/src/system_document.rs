@@ -53,6 +53,14 @@ pub struct HostDocument {
     /// Where it is in the network, such as `rk.local`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub address: Option<String>,
+    /// What a byte of frames costs the first stage where they come to this host from outside the system, and a byte of
+    /// results the last stage where they leave from here.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub cpu_seconds_per_frame_byte: f64,
+}
+
+fn is_zero(seconds: &f64) -> bool {
+    *seconds == 0.0
 }
 
 /// Where the board of a host is described.
@@ -108,6 +116,10 @@ pub struct HostLinkDocument {
     /// named.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub cpu_seconds_per_byte: BTreeMap<String, f64>,
+    /// The same for bytes that are sent, by the name of the host, where these cost something else than bytes that are
+    /// received.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub cpu_seconds_per_sent_byte: BTreeMap<String, f64>,
     /// What 32-bit floats are sent as: fewer bits take less time, and change results. Other values go as they are.
     #[serde(default, skip_serializing_if = "TransferPrecision::is_full")]
     pub precision: TransferPrecision,
@@ -145,6 +157,11 @@ impl Document for SystemDocument {
                 && id.chars().all(|character| character.is_ascii_alphanumeric() || character == '_');
             if !is_plain {
                 return invalid(field, format!("is '{id}', must be a letter and then letters, digits or _"));
+            }
+            let per_byte = host.cpu_seconds_per_frame_byte;
+            if !(per_byte.is_finite() && per_byte >= 0.0) {
+                let field = format!("hosts[{index}].cpu_seconds_per_frame_byte");
+                return invalid(field, format!("is {per_byte}, must be a number from 0"));
             }
             if !names.insert(id.as_str()) {
                 return invalid(
@@ -208,8 +225,10 @@ fn check_numbers(link: &HostLinkDocument) -> Result<(), (String, String)> {
     }
     check_link_within_a_day(link.bytes_per_second, link.latency_seconds)
         .map_err(|(name, detail)| (name.to_owned(), detail))?;
-    for (host, &seconds) in &link.cpu_seconds_per_byte {
-        let field = format!("cpu_seconds_per_byte.{host}");
+    let costs = [&link.cpu_seconds_per_byte, &link.cpu_seconds_per_sent_byte];
+    let named = ["cpu_seconds_per_byte", "cpu_seconds_per_sent_byte"].into_iter().zip(costs);
+    for (name, (host, &seconds)) in named.flat_map(|(name, costs)| costs.iter().map(move |cost| (name, cost))) {
+        let field = format!("{name}.{host}");
         if !link.hosts.contains(host) {
             return Err((field, format!("is of '{host}', which is none of the link's ends")));
         }

@@ -44,7 +44,14 @@ fn hosts_become_one_board_with_names_and_cores_of_its_own() {
     assert_eq!((host_of("pi/B"), host_of("B")), (Some("pi"), None));
     let link = system.link("pi", "rk").unwrap();
     assert_eq!((link.name().as_str(), link.duplex, link.cpu_seconds_per_byte), ("rk-pi", Duplex::Full, [0.0, 6e-10]));
+    assert_eq!(link.cpu_seconds_per_sent_byte, [0.0, 6e-10], "as what is received, unless it is said");
+    let sent = LINK.replacen("\"origin\"", "\"cpu_seconds_per_sent_byte\": {\"rk\": 1e-10, \"pi\": 0}, \"origin\"", 1);
+    let link = read(HOSTS, &sent).unwrap().links()[0].clone();
+    assert_eq!((link.cpu_seconds_per_byte, link.cpu_seconds_per_sent_byte), ([0.0, 6e-10], [1e-10, 0.0]));
     assert!(system.link("rk", "rk").is_none());
+    assert_eq!(system.hosts()[0].cpu_seconds_per_frame_byte, 0.0);
+    let costly = HOSTS.replacen("\"rk\",", "\"rk\", \"cpu_seconds_per_frame_byte\": 2e-9,", 1);
+    assert_eq!(read(&costly, LINK).unwrap().hosts()[0].cpu_seconds_per_frame_byte, 2e-9);
 }
 
 /// Two hosts that have the same engine share what their system knows of it.
@@ -77,6 +84,7 @@ fn an_inline_board_and_a_half_duplex_link_are_read() {
 fn what_is_wrong_is_named_with_a_remedy() {
     let message = |hosts: &str, links: &str| read(hosts, links).unwrap_err();
     let link = |from: &str, to: &str| LINK.replacen(from, to, 1);
+    let costly = HOSTS.replacen("\"rk\",", "\"rk\", \"cpu_seconds_per_frame_byte\": -1e-9,", 1);
     let cases = [
         (message("", ""), "system file, hosts: is empty, a system needs a host"),
         (message(&HOSTS.replace("pi\"", "rk\""), LINK), "hosts[1].id: is 'rk', which another host is called as well"),
@@ -98,6 +106,8 @@ fn what_is_wrong_is_named_with_a_remedy() {
         (message(HOSTS, &link("2e-4", "-1")), "links[0].latency_seconds: is -1, must be a number from 0"),
         (message(HOSTS, &link("{\"pi\"", "{\"po\"")), "links[0].cpu_seconds_per_byte.po: is of 'po'"),
         (message(HOSTS, &link("6e-10", "-6")), "links[0].cpu_seconds_per_byte.pi: is -6"),
+        (message(HOSTS, &link("per_byte\": {\"pi\"", "per_sent_byte\": {\"po\"")), "cpu_seconds_per_sent_byte.po: is of 'po'"),
+        (message(&costly, LINK), "hosts[0].cpu_seconds_per_frame_byte: is -0.000000001, must be a number from 0"),
         (message(HOSTS, &link("\"origin\"", "\"speed\"")), "links[0].speed: unknown field"),
     ];
     for (said, expected) in cases {

@@ -62,6 +62,28 @@ fn a_system_is_planned_simulated_and_certified() {
     assert!(workplace.fail(&["simulate", "--system", "rk3588-raspberry-pi-5"]).contains("is for the board 'two'"));
 }
 
+/// Frames that are costly to take in make the first stage longer, and are work for the simulation as well.
+#[test]
+fn what_frames_cost_counts_in_plans_simulations_and_certificates() {
+    let workplace = Workplace::new();
+    let arguments = ["schedule", "--system", "two.json", "--model", "zoo:squeezenet", "--division", "rk"];
+    let latency = |text: String| {
+        workplace.write("two.json", text);
+        let report = json(&workplace.succeed(&[&arguments[..], &["--objective", "latency", "--json"]].concat()));
+        report["schedule"]["predicted"]["latency_seconds"].as_f64().unwrap()
+    };
+    let free = latency(system(117e6));
+    let costly = latency(system(117e6).replace("\"id\": \"rk\",", "\"id\": \"rk\", \"cpu_seconds_per_frame_byte\": 1e-8,"));
+    // An image of 3 x 224 x 224 floats comes in, and a thousand of them go out.
+    assert!((costly - free - 1e-8 * 4.0 * (150_528.0 + 1000.0)).abs() < 1e-6, "{costly} {free}");
+
+    let said = workplace.succeed(&[&arguments[..], &["--certificate", "certificate.json"]].concat());
+    assert!(in_one_line(&said).contains("taking a frame in costs rk 6.02 ms, giving its results out costs rk 0.040 ms"), "{said}");
+    let simulated = workplace.succeed(&["simulate", "--system", "two.json", "--frames", "400"]);
+    assert!(simulated.contains("as predicted"), "{simulated}");
+    assert!(workplace.succeed(&["certify", "--system", "two.json"]).contains("The certificate holds for "));
+}
+
 #[test]
 fn a_slow_link_keeps_everything_on_one_host_and_a_fast_one_does_not() {
     let workplace = Workplace::new();

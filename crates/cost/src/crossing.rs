@@ -54,7 +54,7 @@ impl HostCrossing {
                     lane: LaneId(2 * index + way),
                     latency_seconds: link.latency_seconds,
                     seconds_per_byte: 1.0 / link.bytes_per_second,
-                    sending_seconds_per_byte: link.cpu_seconds_per_byte[from],
+                    sending_seconds_per_byte: link.cpu_seconds_per_sent_byte[from],
                     receiving_seconds_per_byte: link.cpu_seconds_per_byte[to],
                     precision: link.precision,
                 });

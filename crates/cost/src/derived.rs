@@ -41,9 +41,11 @@ impl CostTable {
             power,
             access,
             crossings,
+            frame_costs,
         } = self;
         let mut derived = Self::new(*operators, classes.iter().map(|derived| derived.class.clone()));
         derived.crossings.clone_from(crossings);
+        derived.frame_costs.clone_from(frame_costs);
 
         let slower = |time: Nanoseconds, factor: f64| Nanoseconds((time.0 as f64 * factor).round() as u64);
         for (to, &DerivedClass { like: from, slowdown: factor, .. }) in derived.class_ids().zip(classes) {
@@ -83,8 +85,8 @@ impl CostTable {
 
     /// Fills the classes from the `first` on with what another table, of which they are the classes, says.
     pub(crate) fn copy_from(&mut self, table: &Self, first: usize) {
-        // Every field by its name, so that the compiler asks what becomes of a new one. Classes, units and ways between
-        // hosts are this table's own.
+        // Every field by its name, so that the compiler asks what becomes of a new one. Classes, units, ways between
+        // hosts and what these pay for frames are this table's own.
         let Self {
             operators: _,
             classes: _,
@@ -100,6 +102,7 @@ impl CostTable {
             power,
             access,
             crossings: _,
+            frame_costs: _,
         } = table;
 
         for (to, from) in (first..).map(ClassId).zip(table.class_ids()) {
@@ -138,6 +141,7 @@ mod tests {
     use super::*;
     use crate::cost_entry::Origin;
     use crate::crossing::{HostCrossing, LaneId};
+    use crate::frame_cost::FrameCost;
     use crate::hand_over::{LinkCost, MemoryAccess};
     use crate::memory_limit::MemoryLimit;
     use crate::power::{PowerOrigin, ProcessorPower};
@@ -258,6 +262,7 @@ mod tests {
             precision: TransferPrecision::F32,
         };
         table.crossings = vec![crossing];
+        table.frame_costs = vec![FrameCost { host: "b".to_owned(), seconds_per_byte: 3.0 }];
         let like = [2, 0, 1, 0].map(ClassId);
         let derived_classes: Vec<DerivedClass> = classes(&["w", "x", "y", "z"])
             .zip(like)
@@ -268,6 +273,7 @@ mod tests {
         assert_eq!(derived.classes(), classes(&["w", "x", "y", "z"]).collect::<Vec<_>>());
         assert_eq!(Told::all(&derived), like.map(|class| Told::of(&table, class, &like)));
         assert_eq!(derived.crossings(), table.crossings());
+        assert_eq!(derived.frame_costs, table.frame_costs);
     }
 
     /// Three times slower: what operators and hand-overs take. Bytes, shares, power and ways are the same. The limited

@@ -5,6 +5,7 @@ use millstream_graph::OperatorId;
 
 use crate::cost_entry::CostEntry;
 use crate::crossing::HostCrossing;
+use crate::frame_cost::FrameCost;
 use crate::hand_over::{HandOver, LinkCost, MemoryAccess};
 use crate::memory_limit::MemoryLimit;
 use crate::nanoseconds::Nanoseconds;
@@ -49,6 +50,8 @@ pub struct CostTable {
     pub(crate) memory_limits: Vec<Option<MemoryLimit>>,
     /// Ways between hosts; none for a single board.
     pub(crate) crossings: Vec<HostCrossing>,
+    /// What hosts pay for frames from outside; none for a single board.
+    pub(crate) frame_costs: Vec<FrameCost>,
 }
 
 impl CostTable {
@@ -78,6 +81,7 @@ impl CostTable {
             unit_of,
             classes,
             crossings: Vec::new(),
+            frame_costs: Vec::new(),
         }
     }
 

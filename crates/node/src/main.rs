@@ -12,7 +12,7 @@ use clap::{Args, Parser, Subcommand};
 use millstream_api::Hosts;
 use millstream_node::deployment::{Deployment, LoadedDeployment};
 use millstream_node::gateway::{self, FRONT};
-use millstream_node::launch::{DEPLOYMENT, HOST, LaunchOptions, METER, launch, links_text, measure_links};
+use millstream_node::launch::{DEPLOYMENT, HOST, LaunchOptions, METER, launch, measure_links};
 use millstream_node::meter::Pace;
 use millstream_node::{dora, host, meter};
 
@@ -33,7 +33,11 @@ enum Verb {
     MeasureLinks(LinksCommand),
     /// Be one end of a link that is measured; `measure-links` has dora-rs start it
     #[command(hide = true)]
-    Meter,
+    Meter {
+        /// Only while both ends have nothing else to do
+        #[arg(long)]
+        idle: bool,
+    },
     /// Be the other end
     #[command(hide = true)]
     Echo,
@@ -156,7 +160,7 @@ fn main() -> ExitCode {
     let done = match Arguments::parse().verb {
         Verb::Run(command) => run(&command),
         Verb::MeasureLinks(command) => measure(&command).map(|()| ExitCode::SUCCESS),
-        Verb::Meter => be_meter().map(|()| ExitCode::SUCCESS),
+        Verb::Meter { idle } => be_meter(idle).map(|()| ExitCode::SUCCESS),
         Verb::Echo => dora::join().and_then(meter::echo).map(|()| ExitCode::SUCCESS),
         Verb::Host => be_host().map(|()| ExitCode::SUCCESS),
         Verb::Gateway => be_gateway().map(|()| ExitCode::SUCCESS),
@@ -225,22 +229,25 @@ fn absolute_input(input: &str) -> Result<String> {
 fn measure(command: &LinksCommand) -> Result<()> {
     let hosts = Hosts::read(&command.system)?;
     let folder = tempfile::Builder::new().prefix("millstream-node-").tempdir().context("cannot make a folder")?;
-    let links = measure_links(&hosts, folder.path(), &command.engine.options()?)?;
+    let measured = measure_links(&hosts, folder.path(), &command.engine.options()?)?;
     if command.json {
-        println!("{}", serde_json::to_string_pretty(&links)?);
+        println!("{}", serde_json::to_string_pretty(&measured)?);
         return Ok(());
     }
-    println!("{}\n\nFor the system file, by what was measured while both hosts were idle:\n", links_text(&links));
+    println!("{}\n\nFor the system file, by what was measured while both ends were idle:\n", measured.text());
+    for frames in &measured.frames {
+        println!("host {}: \"cpu_seconds_per_frame_byte\": {:e}", frames.host, frames.cpu_seconds_per_frame_byte());
+    }
     let when = millstream_api::provenance().created;
-    let documents: Vec<_> = links.iter().map(|link| link.document(&when)).collect();
-    println!("\"links\": {}", serde_json::to_string_pretty(&documents)?);
+    let documents: Vec<_> = measured.links.iter().map(|link| link.document(&when)).collect();
+    println!("\n\"links\": {}", serde_json::to_string_pretty(&documents)?);
     Ok(())
 }
 
-fn be_meter() -> Result<()> {
+fn be_meter(is_idle: bool) -> Result<()> {
     let results = std::env::var_os(METER).context("this is for dora-rs to start; use `measure-links`")?;
     let told = dora::join()
-        .and_then(|transport| meter::measure(transport, Pace::default()))
+        .and_then(|transport| meter::measure(transport, Pace { is_busy_too: !is_idle, ..Pace::default() }))
         .map_err(|error| format!("{error:#}"));
     millstream_api::files::write(&PathBuf::from(results), &serde_json::to_string(&told)?)?;
     Ok(())

@@ -53,9 +53,18 @@ fn both_directions_are_measured_idle_and_busy() {
             direction.samples.iter().all(|sample| sample.alone_seconds > 0.0 && sample.among_others_seconds > 0.0),
             "{direction:?}"
         );
+        // Moving a byte costs both ends processor time, which is this process's here.
+        let cpu = [direction.meter_cpu_seconds_per_byte, direction.echo_cpu_seconds_per_byte];
+        assert!(cpu.iter().all(|&cost| if direction.is_busy { cost == 0.0 } else { cost > 0.0 && cost < 1e-7 }), "{cpu:?}");
         // Those alone, those behind each other, and what fills the way.
         assert!(direction.messages >= SIZES.len() * (4 + 4 + 4), "{direction:?}");
     }
+}
+
+#[test]
+fn a_way_can_be_measured_idle_alone() {
+    let directions = measured(usize::MAX, Pace { is_busy_too: false, ..quick() }).unwrap();
+    assert_eq!(directions.iter().map(|direction| direction.is_busy).collect::<Vec<_>>(), [false, false]);
 }
 
 #[test]

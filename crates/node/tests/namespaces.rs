@@ -55,7 +55,7 @@ fn frames_go_through_cables_and_these_are_measured() {
 
     let measure = ["measure-links", "--system", "system.json", "--json", "--address", &gateway];
     let links: Value = serde_json::from_str(&succeed(folder.path(), &measure, &via)).unwrap();
-    let directions = links[0]["directions"].as_array().unwrap();
+    let directions = links["links"][0]["directions"].as_array().unwrap();
     for direction in directions.iter().filter(|direction| direction["is_busy"] == false) {
         let rate = 1.0 / direction["among_others"]["seconds_per_byte"].as_f64().unwrap();
         assert!((5e6..13e6).contains(&rate), "{rate} bytes/s: {direction}");

@@ -169,9 +169,14 @@ fn links_are_measured_and_planned_over() {
     system(folder.path(), &["a", "b"]);
     let (is_right, shown, said) = command(folder.path(), &["measure-links", "--system", "system.json"]);
     assert!(is_right, "{said}");
-    for row in ["| a    | b  | idle", "| b    | a  | idle", "| a    | b  | busy", "| b    | a  | busy"] {
+    for row in ["| a    | b  | idle", "| b    | a  | idle", "| a    | b  | busy", "| b    | a  | busy", "| here | b  | idle"] {
         assert!(shown.contains(row), "{row}: {shown}");
     }
+    assert!(!shown.contains("| here | b  | busy"), "{shown}");
+    // What a byte of a frame costs is much less than a microsecond, and more than nothing.
+    let cost = shown.split("host b: \"cpu_seconds_per_frame_byte\": ").nth(1).unwrap();
+    let cost: f64 = cost.lines().next().unwrap().parse().unwrap();
+    assert!((1e-11..1e-7).contains(&cost), "{shown}");
     // What is printed goes into the file as it is.
     let links = &shown[shown.find("\"links\"").unwrap()..];
     let text = std::fs::read_to_string(folder.path().join("system.json")).unwrap();

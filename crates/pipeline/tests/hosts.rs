@@ -10,7 +10,7 @@ use millstream_board::{
     BoardError, BoardSource, Duplex, HostDocument, HostLinkDocument, ProcessorClass, SYSTEM_FORMAT, SYSTEM_VERSION,
     System, SystemDocument, TransferPrecision, host_of,
 };
-use millstream_cost::{CostTable, HostCrossing};
+use millstream_cost::{CostTable, FrameCost, HostCrossing};
 use millstream_graph::Graph;
 use millstream_partition::Chain;
 use millstream_pipeline::{
@@ -34,6 +34,8 @@ struct HostCase {
     link: Option<(f64, f64)>,
     /// Size of its memory.
     memory: Option<u64>,
+    /// What it pays for a byte of frames from outside and of results.
+    frame_byte: f64,
 }
 
 /// A link between two hosts.
@@ -43,6 +45,7 @@ struct LinkCase {
     seconds_per_byte: f64,
     duplex: Duplex,
     cpu: [f64; 2],
+    sent_cpu: [Option<f64>; 2],
     precision: TransferPrecision,
 }
 
@@ -66,6 +69,7 @@ impl SystemCase {
             clusters: Vec::new(),
             cost: None,
             address: None,
+            cpu_seconds_per_frame_byte: self.hosts[index].frame_byte,
         };
 
         let pairs = (0..self.hosts.len()).flat_map(|from| (from + 1..self.hosts.len()).map(move |to| [from, to]));
@@ -73,12 +77,15 @@ impl SystemCase {
             let link = link.as_ref()?;
             let hosts = [from, to].map(|end| names[end].to_owned());
             let cpu_seconds_per_byte: BTreeMap<String, f64> = hosts.iter().cloned().zip(link.cpu).collect();
+            let sent = hosts.iter().cloned().zip(link.sent_cpu);
+            let cpu_seconds_per_sent_byte = sent.filter_map(|(host, cost)| Some((host, cost?))).collect();
             Some(HostLinkDocument {
                 hosts,
                 latency_seconds: link.latency,
                 bytes_per_second: 1.0 / link.seconds_per_byte,
                 duplex: link.duplex,
                 cpu_seconds_per_byte,
+                cpu_seconds_per_sent_byte,
                 precision: link.precision,
                 origin: None,
             })
@@ -95,6 +102,7 @@ impl SystemCase {
         let tables: Vec<(&str, &CostTable)> =
             names.iter().zip(&built).map(|(name, (_, _, table))| (*name, table)).collect();
         let table = CostTable::of_hosts(&tables, HostCrossing::all(&system));
+        let table = table.with_frame_costs(FrameCost::all(&system));
         Some((network(&self.sizes), system, table))
     }
 }
@@ -123,12 +131,15 @@ fn host_cases(operators: usize) -> impl Strategy<Value = HostCase> {
         let link = prop_oneof![2 => Just(None), 1 => (0.0..1e-6, Just(1e-9)).prop_map(Some)];
         let memory = prop_oneof![4 => Just(None), 1 => (1_u64..2000).prop_map(Some)];
         let times = prop::collection::vec(prop::collection::vec(time.clone(), operators), classes);
-        (Just(cores), times, 0.0..2e-7, link, memory).prop_map(|(cores, times, hand_over, link, memory)| HostCase {
+        let frame_byte = prop::sample::select(vec![0.0, 1e-10, 5e-9]);
+        let made = (Just(cores), times, 0.0..2e-7, link, memory, frame_byte);
+        made.prop_map(|(cores, times, hand_over, link, memory, frame_byte)| HostCase {
             cores,
             times,
             hand_over,
             link,
             memory,
+            frame_byte,
         })
     })
 }
@@ -138,12 +149,14 @@ fn link_cases() -> impl Strategy<Value = Option<LinkCase>> {
     let cpu = || prop::sample::select(vec![0.0, 1e-10, 2e-9]);
     let duplex = prop::sample::select(vec![Duplex::Full, Duplex::Half]);
     let precision = prop::sample::select(vec![TransferPrecision::F32, TransferPrecision::F16, TransferPrecision::Int8]);
-    let link = (0.0..1e-6, speed, duplex, [cpu(), cpu()], precision).prop_map(
-        |(latency, seconds_per_byte, duplex, cpu, precision)| LinkCase {
+    let sent_cpu = || prop_oneof![Just(None), cpu().prop_map(Some)];
+    let link = (0.0..1e-6, speed, duplex, [cpu(), cpu()], [sent_cpu(), sent_cpu()], precision).prop_map(
+        |(latency, seconds_per_byte, duplex, cpu, sent_cpu, precision)| LinkCase {
             latency,
             seconds_per_byte,
             duplex,
             cpu,
+            sent_cpu,
             precision,
         },
     );
@@ -265,9 +278,11 @@ proptest! {
 
 /// Two hosts of one core, on which each of four operators takes 1000 ns; values of 400 bytes.
 fn two_hosts(seconds_per_byte: f64) -> SystemCase {
-    let host = HostCase { cores: vec![1], times: vec![vec![Some(1000); 4]], hand_over: 0.0, link: None, memory: None };
+    let times = vec![vec![Some(1000); 4]];
+    let host = HostCase { cores: vec![1], times, hand_over: 0.0, link: None, memory: None, frame_byte: 0.0 };
     let precision = TransferPrecision::F32;
-    let link = LinkCase { latency: 5e-7, seconds_per_byte, duplex: Duplex::Full, cpu: [1e-9, 2e-9], precision };
+    let (duplex, sent_cpu) = (Duplex::Full, [None; 2]);
+    let link = LinkCase { latency: 5e-7, seconds_per_byte, duplex, cpu: [1e-9, 2e-9], sent_cpu, precision };
     SystemCase { sizes: vec![100; 4], hosts: vec![host.clone(), host], links: vec![Some(link)] }
 }
 

@@ -72,6 +72,16 @@ pub fn crossing_bytes(graph: &Graph, precision: TransferPrecision, is_done: impl
     graph.value_ids().filter(|&value| is_needed(value)).map(|value| sent_bytes(graph.value(value), precision)).sum()
 }
 
+/// Bytes of a frame as it comes from outside.
+pub fn input_bytes(graph: &Graph) -> u64 {
+    graph.inputs().iter().map(|&value| graph.value(value).bytes().unwrap_or(0)).sum()
+}
+
+/// Bytes of a frame's results as they leave.
+pub fn output_bytes(graph: &Graph) -> u64 {
+    graph.outputs().iter().map(|&value| graph.value(value).bytes().unwrap_or(0)).sum()
+}
+
 /// Bytes of a value as it is sent.
 fn sent_bytes(value: &Value, precision: TransferPrecision) -> u64 {
     match (&value.shape, value.data_type) {
@@ -124,10 +134,30 @@ impl Schedule {
         }
         Ok(crossings)
     }
+
+    /// The time that each stage pays for frames from other hosts and to them, and the first and the last one for those
+    /// from outside and for results.
+    ///
+    /// # Errors
+    /// [`ScheduleError::SeveralHosts`] if the first or the last stage is on several hosts.
+    pub fn host_costs(
+        &self,
+        graph: &Graph,
+        table: &CostTable,
+        crossings: &[Option<Crossing>],
+    ) -> Result<Vec<Nanoseconds>, ScheduleError> {
+        let mut costs = crossing_costs(crossings);
+        for (place, bytes) in [(0, input_bytes(graph)), (costs.len().saturating_sub(1), output_bytes(graph))] {
+            if let (Some(cost), Some((id, stage))) = (costs.get_mut(place), self.numbered_stages().nth(place)) {
+                *cost += stage.host(id)?.map_or(Nanoseconds::ZERO, |host| table.frame_cost(host, bytes));
+            }
+        }
+        Ok(costs)
+    }
 }
 
 /// The time that each stage pays for taking frames over from other hosts and for sending them there.
-pub fn crossing_costs(crossings: &[Option<Crossing>]) -> Vec<Nanoseconds> {
+fn crossing_costs(crossings: &[Option<Crossing>]) -> Vec<Nanoseconds> {
     let receiving = crossings.iter().map(|into| into.as_ref().map_or(Nanoseconds::ZERO, |into| into.receiving));
     let from = crossings.iter().skip(1).chain(std::iter::once(&None));
     let sending = from.map(|from| from.as_ref().map_or(Nanoseconds::ZERO, |from| from.sending));

@@ -3,7 +3,6 @@
 use millstream_cost::CostTable;
 use millstream_graph::Graph;
 
-use crate::crossing::crossing_costs;
 use crate::error::ScheduleError;
 use crate::schedule::Schedule;
 
@@ -33,7 +32,7 @@ impl Schedule {
     pub fn energy(&self, graph: &Graph, table: &CostTable) -> Result<Option<Energy>, ScheduleError> {
         let evaluation = self.evaluate(graph, table)?;
         let period = evaluation.period.seconds();
-        let crossing = crossing_costs(&self.crossings(graph, table)?);
+        let crossing = self.host_costs(graph, table, &self.crossings(graph, table)?)?;
 
         let mut joules = 0.0;
         for ((id, stage), evaluated) in self.numbered_stages().zip(&evaluation.stages) {

@@ -3,7 +3,7 @@
 use millstream_cost::{CostTable, LaneId, Nanoseconds};
 use millstream_graph::Graph;
 
-use crate::crossing::{Crossing, crossing_costs};
+use crate::crossing::Crossing;
 use crate::error::ScheduleError;
 use crate::execution::Execution;
 use crate::hand_over::Entry;
@@ -142,7 +142,7 @@ impl Schedule {
     pub fn evaluate(&self, graph: &Graph, table: &CostTable) -> Result<Evaluation, ScheduleError> {
         let mut stages = Vec::with_capacity(self.stages.len());
         let crossings = self.crossings(graph, table)?;
-        let costs = crossing_costs(&crossings);
+        let costs = self.host_costs(graph, table, &crossings)?;
 
         for (id, stage) in self.numbered_stages() {
             let entry = self.entry(id);

@@ -3,8 +3,8 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use millstream_board::{Processor, TransferPrecision};
-use millstream_cost::{CostTable, HostCrossing, LaneId, Nanoseconds};
-use millstream_schedule::{Replica, Schedule, Stage};
+use millstream_cost::{CostTable, FrameCost, HostCrossing, LaneId, Nanoseconds};
+use millstream_schedule::{Evaluation, Replica, Schedule, Stage};
 use millstream_test_support::{board, chain_of, uniform_table};
 
 /// A way on which 100 bytes are sent in 200 ns, are on the only channel for 100, arrive 1000 later, and are received
@@ -36,10 +36,19 @@ fn both_ends_pay_and_a_channel_carries_both_ways() {
     };
     let schedule = Schedule { stages: places.iter().zip(graph.order()).map(stage).collect() };
     let evaluation = schedule.evaluate(&graph, &table).unwrap();
-    let times: Vec<u64> = evaluation.stages.iter().map(|stage| stage.replica_times[0].0).collect();
-    assert_eq!(times, [10 + 200, 300 + 10 + 200, 300 + 10]);
+    let times = |evaluation: &Evaluation| -> Vec<u64> {
+        evaluation.stages.iter().map(|stage| stage.replica_times[0].0).collect()
+    };
+    assert_eq!(times(&evaluation), [10 + 200, 300 + 10 + 200, 300 + 10]);
     assert_eq!(evaluation.latency, Nanoseconds(210 + 1100 + 510 + 1100 + 310));
     let [link] = &evaluation.host_links[..] else { panic!("{:?}", evaluation.host_links) };
     assert_eq!((link.link.as_str(), link.bytes, link.period), ("a-b", 200, Nanoseconds(200)));
     assert_eq!(evaluation.period, Nanoseconds(510));
+
+    // From outside come 100 bytes of a frame, and as many of results go there.
+    let cost = |host: &str, seconds_per_byte| FrameCost { host: host.to_owned(), seconds_per_byte };
+    let table = table.with_frame_costs(vec![cost("b", 7e-9), cost("a", 5e-9)]);
+    let with_frames = schedule.evaluate(&graph, &table).unwrap();
+    assert_eq!(times(&with_frames), [500 + 210, 510, 310 + 500]);
+    assert_eq!(with_frames.latency, evaluation.latency + Nanoseconds(1000));
 }

@@ -5,7 +5,7 @@ use millstream_cost::{CostTable, Nanoseconds, bytes_of_part};
 use millstream_graph::{Graph, OperatorId};
 use millstream_schedule::execution::{Dependency, ProcessorId, Recipient, TaskGraph, TaskId, TransferCost, recipients};
 use millstream_schedule::{
-    Crossing, Entry, LinkUse, Replica, ReplicaTasks, Schedule, ScheduleError, Stage, StageId, Task, crossing_costs,
+    Crossing, Entry, LinkUse, Replica, ReplicaTasks, Schedule, ScheduleError, Stage, StageId, Task,
 };
 
 /// What one replica does for a frame.
@@ -82,7 +82,7 @@ pub(crate) struct SchedulePlan {
 /// Looks up what the replicas of a schedule do for a frame.
 pub(crate) fn plan(schedule: &Schedule, graph: &Graph, table: &CostTable) -> Result<SchedulePlan, ScheduleError> {
     let crossings = schedule.crossings(graph, table)?;
-    let costs = crossing_costs(&crossings);
+    let costs = schedule.host_costs(graph, table, &crossings)?;
 
     let of_stage = |(id, stage): (StageId, &Stage)| {
         let entry = schedule.entry(id);

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use millstream_board::{Processor, ProcessorClass, TransferPrecision};
-use millstream_cost::{CostTable, HostCrossing, LaneId, Nanoseconds, PowerOrigin, ProcessorPower};
+use millstream_cost::{CostTable, FrameCost, HostCrossing, LaneId, Nanoseconds, PowerOrigin, ProcessorPower};
 use millstream_graph::{DataType, Graph, GraphBuilder, NewOperator, OperatorKind, Shape};
 use millstream_schedule::{Replica, Schedule, ScheduleError, Stage};
 use millstream_sim::{
@@ -94,10 +94,13 @@ proptest! {
         latency in prop::sample::select(vec![0.0, 10.0, 20_000.0]),
         per_byte in prop::sample::select(vec![0.001, 1.0, 20.0]),
         (sending, receiving) in (0.0..3.0, 0.0..3.0),
+        per_frame_byte in 0.0..3.0,
         is_half_duplex in any::<bool>(),
     ) {
         let graph = graph(&sizes);
         let table = table(&times, &way(latency, per_byte, sending, receiving), is_half_duplex);
+        let frame_cost = |host: &str| FrameCost { host: host.to_owned(), seconds_per_byte: 1e-9 * per_frame_byte };
+        let table = table.with_frame_costs(HOSTS.map(frame_cost).to_vec());
         let schedule = schedule(&graph, &hosts);
         let evaluation = schedule.evaluate(&graph, &table).unwrap();
         let alone = simulate(&schedule, &graph, &table, &SimulationSettings { frames: 1, ..SimulationSettings::default() }).unwrap();

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use millstream_board::{Board, BoardSource, HostDocument, ProcessorClass, System, SystemDocument, TransferPrecision};
-use millstream_cost::{CostTable, DerivedClass, HostCrossing};
+use millstream_cost::{CostTable, DerivedClass, FrameCost, HostCrossing};
 use millstream_pipeline::HostPlace;
 
 use crate::error::{Error, InFile};
@@ -115,7 +115,8 @@ impl Hosts {
             tables.push((host.id.as_str(), table));
         }
         let tables: Vec<(&str, &CostTable)> = tables.iter().map(|(host, table)| (*host, table)).collect();
-        Ok(CostTable::of_hosts(&tables, HostCrossing::all(&self.system)))
+        let table = CostTable::of_hosts(&tables, HostCrossing::all(&self.system));
+        Ok(table.with_frame_costs(FrameCost::all(&self.system)))
     }
 }
 

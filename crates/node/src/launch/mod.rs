@@ -5,6 +5,7 @@ mod dataflow;
 mod flow;
 mod links;
 mod machine;
+mod measured;
 mod patience;
 mod processes;
 
@@ -27,7 +28,8 @@ use machine::MachinePlace;
 use processes::{Processes, free_port};
 
 pub use dataflow::{DEPLOYMENT, HOST};
-pub use links::{METER, MeasuredLink, measure_links, text as links_text};
+pub use links::{METER, measure_links};
+pub use measured::{MeasuredFrames, MeasuredLink, MeasuredSystem};
 
 /// How often it is looked how things go.
 const LOOK: Duration = Duration::from_millis(50);
@@ -72,6 +74,12 @@ impl LaunchOptions {
         let via = self.via.iter().find(|(name, _)| name == host).map(|(_, via)| via.clone()).unwrap_or_default();
         let address = hosts.address(host).filter(|_| !self.is_tunnelled).unwrap_or(&self.address);
         Ok(MachinePlace { name: host.to_owned(), address: address.to_owned(), via, port: free_port()? })
+    }
+
+    /// Where the front's daemon runs: here.
+    fn front_machine(&self) -> Result<MachinePlace> {
+        let (name, address) = (FRONT_MACHINE.to_owned(), self.address.clone());
+        Ok(MachinePlace { name, address, via: Vec::new(), port: free_port()? })
     }
 
     /// How dora-rs is called, with a folder for what it writes.
@@ -208,12 +216,7 @@ fn machines(hosts: &[String], options: &LaunchOptions, loaded: &LoadedDeployment
     if let Some((unknown, _)) = options.via.iter().find(|(host, _)| !hosts.contains(host)) {
         bail!("the system has no host '{unknown}', only {}", hosts.join(", "));
     }
-    let mut machines = vec![MachinePlace {
-        name: FRONT_MACHINE.to_owned(),
-        address: options.address.clone(),
-        via: Vec::new(),
-        port: free_port()?,
-    }];
+    let mut machines = vec![options.front_machine()?];
     for host in hosts {
         machines.push(options.machine(&loaded.hosts, host)?);
     }

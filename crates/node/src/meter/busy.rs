@@ -1,12 +1,10 @@
 //! Other work for all cores, and what processor time a process has had.
 
-use std::fs;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-/// Ticks of processor time in a second, as Linux reports them everywhere.
-const TICKS: f64 = 100.0;
+use rustix::time::{ClockId, clock_gettime};
 
 /// Keeps all cores busy until it is dropped.
 pub(super) struct Busy(Arc<AtomicBool>);
@@ -34,9 +32,6 @@ impl Drop for Busy {
 
 /// Processor time of this process so far.
 pub(super) fn processor_seconds() -> f64 {
-    let stat = fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    // After the name, which may hold anything.
-    let fields: Vec<&str> = stat.rsplit_once(')').map_or("", |(_, rest)| rest).split_whitespace().collect();
-    let ticks = |place: usize| fields.get(place).and_then(|field| field.parse::<f64>().ok()).unwrap_or(0.0);
-    (ticks(11) + ticks(12)) / TICKS
+    let time = clock_gettime(ClockId::ProcessCPUTime);
+    time.tv_sec as f64 + 1e-9 * time.tv_nsec as f64
 }

@@ -76,7 +76,7 @@ pub fn echo(transport: Transport) -> Result<()> {
     Ok(())
 }
 
-/// Measures both directions, idle and busy.
+/// Measures both directions, idle and, if wanted, busy.
 ///
 /// # Errors
 /// If the other end does not answer, or loses nearly everything.
@@ -86,7 +86,8 @@ pub fn measure(transport: Transport, pace: Pace) -> Result<Vec<Direction>> {
     meter.begin()?;
 
     let mut directions = Vec::new();
-    for is_busy in [false, true] {
+    let loads = [false, true].into_iter().take(if pace.is_busy_too { 2 } else { 1 });
+    for is_busy in loads {
         let busy = is_busy.then(Busy::begin);
         meter.ask(if is_busy { BE_BUSY } else { BE_IDLE }, HEADER, HEADER)?;
         for sends in [true, false] {
@@ -186,10 +187,8 @@ impl Meter {
         let sizes = |bytes: usize| if sends { (bytes, HEADER) } else { (HEADER, bytes) };
         let (lost, messages) = (self.lost, self.next);
         self.patience = self.pace.patience;
-        let (meter_cpu_before, echo_cpu_before) = (processor_seconds(), self.ask(ECHO, HEADER, HEADER)?.1);
-        let (smallest, _) = self.alone(HEADER, HEADER)?;
+        let smallest = self.alone(HEADER, HEADER)?;
 
-        let mut moved = 0;
         let mut samples: Vec<Sample> = Vec::new();
         for bytes in SIZES {
             let is_long =
@@ -199,23 +198,31 @@ impl Meter {
             }
             let (size, answer) = sizes(bytes);
             // The answer's way back takes as long as half of two small ones.
-            let (there, count) = self.alone(size, answer)?;
+            let there = self.alone(size, answer)?;
             let alone_seconds = (there - smallest / 2.0).max(smallest / 2.0);
-            let (among_others_seconds, more) = self.among_others(size, answer)?;
-            samples.push(Sample { bytes, alone_seconds, among_others_seconds });
-            moved += bytes * (count + more);
+            let before = self.processor_seconds()?;
+            let (among_others_seconds, count) = self.among_others(size, answer)?;
+            let after = self.processor_seconds()?;
+            let [meter_cpu_seconds, echo_cpu_seconds] =
+                [0, 1].map(|end| (after[end] - before[end]).max(0.0) / count.max(1) as f64);
+            samples.push(Sample {
+                bytes,
+                alone_seconds,
+                among_others_seconds,
+                meter_cpu_seconds,
+                echo_cpu_seconds,
+            });
             // Four times as large and some of them behind each other, and as much again.
             let longest = there.max(among_others_seconds) * 8.0 * BEHIND as f64;
             self.patience = self.pace.patience.max(Duration::try_from_secs_f64(longest).unwrap_or(self.pace.patience));
         }
 
-        let (meter_cpu, echo_cpu) =
-            (processor_seconds() - meter_cpu_before, self.ask(ECHO, HEADER, HEADER)?.1 - echo_cpu_before);
         let line = |of: fn(&Sample) -> f64| {
             TransferLine::fit(&samples.iter().map(|sample| (sample.bytes as f64, of(sample))).collect::<Vec<_>>())
         };
-        // What spins is no part of it.
-        let per_byte = |seconds: f64| if is_busy { 0.0 } else { seconds / moved.max(1) as f64 };
+        // What a message costs whatever its size is no cost of a byte, and what spins is no part of it.
+        let per_byte =
+            |of: fn(&Sample) -> f64| if is_busy { 0.0 } else { line(of).seconds_per_byte.max(0.0) };
         Ok(Direction {
             sends,
             is_busy,
@@ -223,20 +230,26 @@ impl Meter {
             messages: usize::try_from(self.next - messages).unwrap_or(usize::MAX),
             alone: line(|sample| sample.alone_seconds),
             among_others: line(|sample| sample.among_others_seconds),
-            meter_cpu_seconds_per_byte: per_byte(meter_cpu),
-            echo_cpu_seconds_per_byte: per_byte(echo_cpu),
+            meter_cpu_seconds_per_byte: per_byte(|sample| sample.meter_cpu_seconds),
+            echo_cpu_seconds_per_byte: per_byte(|sample| sample.echo_cpu_seconds),
             samples,
         })
     }
 
-    /// The median time until the answer to a message is there, and how many there were.
-    fn alone(&mut self, size: usize, answer: usize) -> Result<(f64, usize)> {
+    /// Processor time of both ends so far, first that of the meter's.
+    fn processor_seconds(&mut self) -> Result<[f64; 2]> {
+        let echo = self.ask(ECHO, HEADER, HEADER)?.1;
+        Ok([processor_seconds(), echo])
+    }
+
+    /// The median time until the answer to a message is there.
+    fn alone(&mut self, size: usize, answer: usize) -> Result<f64> {
         let begin = Instant::now();
         let mut times = Vec::new();
         while times.len() < self.pace.least || begin.elapsed() < self.pace.each {
             times.push(self.ask(ECHO, size, answer)?.0);
         }
-        Ok((median(&mut times), times.len()))
+        Ok(median(&mut times))
     }
 
     /// The mean time between answers while there are always some on the way, and how many messages there were.

@@ -15,10 +15,12 @@ pub struct Pace {
     pub begin: Duration,
     /// How many messages may be lost in all.
     pub most_lost: usize,
+    /// Whether the way is measured while all cores of both ends have something else to do as well.
+    pub is_busy_too: bool,
 }
 
 impl Default for Pace {
-    /// Seven sizes in four directions, twice: about 20 s.
+    /// Six sizes in two directions, twice: about 20 s.
     fn default() -> Self {
         Self {
             each: Duration::from_millis(300),
@@ -26,6 +28,7 @@ impl Default for Pace {
             patience: Duration::from_secs(2),
             begin: Duration::from_secs(60),
             most_lost: 100,
+            is_busy_too: true,
         }
     }
 }

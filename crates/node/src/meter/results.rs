@@ -22,7 +22,7 @@ pub struct Direction {
     pub alone: TransferLine,
     /// The line through times among others: its slope is what a byte occupies the way for.
     pub among_others: TransferLine,
-    /// Processor time of a byte at the meter's end.
+    /// Processor time of a byte at the meter's end: the slope of a line through that of messages among others.
     pub meter_cpu_seconds_per_byte: f64,
     /// Processor time of a byte at the echo's end.
     pub echo_cpu_seconds_per_byte: f64,
@@ -38,4 +38,8 @@ pub struct Sample {
     pub alone_seconds: f64,
     /// From one to the next.
     pub among_others_seconds: f64,
+    /// Processor time of one among others at the meter's end.
+    pub meter_cpu_seconds: f64,
+    /// At the echo's end.
+    pub echo_cpu_seconds: f64,
 }

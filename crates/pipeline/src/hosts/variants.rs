@@ -4,6 +4,7 @@ use millstream_board::System;
 use millstream_cost::CostTable;
 use millstream_graph::Graph;
 use millstream_partition::Chain;
+use millstream_schedule::{input_bytes, output_bytes};
 
 use super::host_links::{HostLinkTimes, Links, Rate};
 use super::place::HostPlace;
@@ -60,12 +61,19 @@ impl HostProblem {
             let base = if entry.is_some() { &entered } else { &within };
             let received = entry.and_then(|rate| links.to(place).find(|link| link.receiving == *rate));
             let sent = exit.and_then(|rate| links.from(place).find(|link| link.sending == *rate));
-            let crossing = CrossingTimes {
+            let mut crossing = CrossingTimes {
                 receiving: received.map_or_else(nothing, |link| link.times(|frame| frame.receiving)),
                 sending: sent.map_or_else(nothing, |link| link.times(|frame| frame.sending)),
             };
-            let is_free = entry.is_none() && exit.is_none();
-            base.with_crossing((!is_free).then_some(crossing))
+            // Over no link, what the network begins and ends with is from outside and goes there.
+            let frame_cost = |bytes: u64| table.frame_cost(&host.id, bytes);
+            if entry.is_none() && let Some(first) = crossing.receiving.first_mut() {
+                *first = frame_cost(input_bytes(graph));
+            }
+            if exit.is_none() && let Some(last) = crossing.sending.last_mut() {
+                *last = frame_cost(output_bytes(graph));
+            }
+            base.with_crossing(crossing)
         });
         Ok(Self { name: host.id.clone(), receiving, sending, variants })
     }

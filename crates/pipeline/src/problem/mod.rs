@@ -114,9 +114,9 @@ impl Problem {
     }
 
     /// The problem of stages that pay this on top for frames from and to other hosts; nothing on a single board.
-    pub(crate) fn with_crossing(&self, crossing: Option<CrossingTimes>) -> Self {
+    pub(crate) fn with_crossing(&self, crossing: CrossingTimes) -> Self {
         let mut other = self.clone();
-        other.costs.crossing = crossing.map(Arc::new);
+        other.costs.crossing = Some(Arc::new(crossing));
         other.known_options = OptionCache::default();
         other
     }

@@ -3,12 +3,13 @@
 use millstream_cost::Nanoseconds;
 use millstream_partition::BlockRange;
 
-/// What a stage pays for a frame that comes from another host or goes to one, by the place where it begins or ends.
+/// What a stage pays for a frame that comes from another host or goes to one, or where the network begins or ends from
+/// or to outside, by the place where it begins or ends.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct CrossingTimes {
-    /// By the number of blocks before it; empty if it is entered from its own host.
+    /// By the number of blocks before it.
     pub(crate) receiving: Vec<Nanoseconds>,
-    /// By the number of blocks that are done after it; empty if frames stay on its host.
+    /// By the number of blocks that are done after it.
     pub(crate) sending: Vec<Nanoseconds>,
 }
 

@@ -4,10 +4,10 @@ use std::path::Path;
 
 use anyhow::{Result, bail};
 use millstream::{Hosts, Network, SystemDivision, SystemPlan, files, plan_system};
-use millstream_board::{Processor, TransferPrecision};
+use millstream_board::{Processor, TransferPrecision, host_of};
 use millstream_pipeline::{Objective, Plan, choose};
 use millstream_report::{Align, Fact, FrontRow, Table, milliseconds, rate, stage_rows, stage_table};
-use millstream_schedule::{Crossing, LinkEvaluation, Schedule, ScheduleDocument};
+use millstream_schedule::{Crossing, LinkEvaluation, Schedule, ScheduleDocument, input_bytes, output_bytes};
 use serde::Serialize;
 
 use super::printing::{network_line, prediction_facts, print_front};
@@ -143,6 +143,7 @@ fn print(hosts: &Hosts, network: &Network, planned: &SystemPlan, objective: Obje
     output::line("");
     let mut facts = prediction_facts(&document.predicted, &bound(planned));
     facts.extend(planned.evaluation.link_bottleneck().map(link_fact));
+    facts.extend(frames_fact(network, planned));
     facts.extend(precision_fact(&planned.crossings));
     facts.push(Fact::new(
         "Left out",
@@ -239,6 +240,22 @@ fn bound(planned: &SystemPlan) -> String {
         "no schedule by these costs has a period below {} ms, even if links took no time; this schedule's is at most {above:.1} % above that.\n{found}",
         milliseconds(bound),
     )
+}
+
+/// Says what frames cost where they come from outside, and results where they go there, unless that is nothing.
+fn frames_fact(network: &Network, planned: &SystemPlan) -> Option<Fact> {
+    let hosts: Vec<&str> =
+        planned.schedule.processors().filter_map(|processor| host_of(&processor.cluster)).collect();
+    let (first, last) = (*hosts.first()?, *hosts.last()?);
+    let cost = |host: &str, bytes: u64| planned.table.frame_cost(host, bytes).seconds();
+    let entering = cost(first, input_bytes(network.graph()));
+    let leaving = cost(last, output_bytes(network.graph()));
+    let text = format!(
+        "taking a frame in costs {first} {} ms, giving its results out costs {last} {} ms (in the stages' times).",
+        milliseconds(entering),
+        milliseconds(leaving)
+    );
+    (entering + leaving > 0.0).then(|| Fact::new("Frames", text))
 }
 
 /// Says over which links floats are sent in fewer bits.
