@@ -28,6 +28,9 @@ pub struct Host {
     pub id: String,
     /// The part of the board that takes part, with the board's own labels and cores.
     pub board: Board,
+    /// What a frame costs its first stage where it comes to it from outside the system, and results its last stage where
+    /// they leave, however small they are.
+    pub cpu_seconds_per_frame: f64,
     /// What a byte of frames costs its first stage where they come to it from outside the system, and a byte of results
     /// its last stage where they leave.
     pub cpu_seconds_per_frame_byte: f64,
@@ -50,6 +53,8 @@ pub struct HostLink {
     pub cpu_seconds_per_byte: [f64; 2],
     /// What sending one costs.
     pub cpu_seconds_per_sent_byte: [f64; 2],
+    /// What sending or receiving a message costs beside that, however small it is.
+    pub cpu_seconds_per_message: [f64; 2],
     /// What 32-bit floats are sent as.
     pub precision: TransferPrecision,
 }
@@ -73,14 +78,16 @@ impl System {
         let mut hosts: Vec<Host> = Vec::new();
         let mut first_core = 0;
         for (index, host) in document.hosts.into_iter().enumerate() {
-            let HostDocument { id, board: source, clusters, cpu_seconds_per_frame_byte, .. } = host;
+            let HostDocument {
+                id, board: source, clusters, cpu_seconds_per_frame, cpu_seconds_per_frame_byte, ..
+            } = host;
             let whole = match source {
                 BoardSource::Named(name) => board(&name)?,
                 BoardSource::Inline(document) => Board::try_from(*document)?,
             };
             let board = if clusters.is_empty() { whole } else { part(whole, &clusters, index)? };
             let cores = u32::try_from(board.cores().count()).unwrap_or(u32::MAX);
-            hosts.push(Host { id, board, cpu_seconds_per_frame_byte, first_core });
+            hosts.push(Host { id, board, cpu_seconds_per_frame, cpu_seconds_per_frame_byte, first_core });
             first_core = first_core.saturating_add(cores);
         }
         let names: Vec<&str> = hosts.iter().map(|host| host.id.as_str()).collect();
@@ -224,6 +231,7 @@ impl From<HostLinkDocument> for HostLink {
             duplex,
             cpu_seconds_per_byte: costs,
             cpu_seconds_per_sent_byte: sent_costs,
+            cpu_seconds_per_message: message_costs,
             precision,
             ..
         } = document;
@@ -231,6 +239,7 @@ impl From<HostLinkDocument> for HostLink {
         let cpu_seconds_per_byte = ends.map(|host| costs.get(host).copied().unwrap_or_default());
         let cpu_seconds_per_sent_byte =
             ends.map(|host| sent_costs.get(host).or(costs.get(host)).copied().unwrap_or_default());
+        let cpu_seconds_per_message = ends.map(|host| message_costs.get(host).copied().unwrap_or_default());
         Self {
             hosts,
             latency_seconds,
@@ -238,6 +247,7 @@ impl From<HostLinkDocument> for HostLink {
             duplex,
             cpu_seconds_per_byte,
             cpu_seconds_per_sent_byte,
+            cpu_seconds_per_message,
             precision,
         }
     }

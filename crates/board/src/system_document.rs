@@ -53,6 +53,10 @@ pub struct HostDocument {
     /// Where it is in the network, such as `rk.local`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub address: Option<String>,
+    /// What a frame costs the first stage where it comes to this host from outside the system, and results the last
+    /// stage where they leave from here, however small they are.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub cpu_seconds_per_frame: f64,
     /// What a byte of frames costs the first stage where they come to this host from outside the system, and a byte of
     /// results the last stage where they leave from here.
     #[serde(default, skip_serializing_if = "is_zero")]
@@ -120,6 +124,10 @@ pub struct HostLinkDocument {
     /// received.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub cpu_seconds_per_sent_byte: BTreeMap<String, f64>,
+    /// What a message costs the stage that sends or receives it beside that, however small it is, by the name of its
+    /// host.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub cpu_seconds_per_message: BTreeMap<String, f64>,
     /// What 32-bit floats are sent as: fewer bits take less time, and change results. Other values go as they are.
     #[serde(default, skip_serializing_if = "TransferPrecision::is_full")]
     pub precision: TransferPrecision,
@@ -158,10 +166,12 @@ impl Document for SystemDocument {
             if !is_plain {
                 return invalid(field, format!("is '{id}', must be a letter and then letters, digits or _"));
             }
-            let per_byte = host.cpu_seconds_per_frame_byte;
-            if !(per_byte.is_finite() && per_byte >= 0.0) {
-                let field = format!("hosts[{index}].cpu_seconds_per_frame_byte");
-                return invalid(field, format!("is {per_byte}, must be a number from 0"));
+            let costs = [
+                ("cpu_seconds_per_frame", host.cpu_seconds_per_frame),
+                ("cpu_seconds_per_frame_byte", host.cpu_seconds_per_frame_byte),
+            ];
+            if let Some((name, cost)) = costs.into_iter().find(|(_, cost)| !(cost.is_finite() && *cost >= 0.0)) {
+                return invalid(format!("hosts[{index}].{name}"), format!("is {cost}, must be a number from 0"));
             }
             if !names.insert(id.as_str()) {
                 return invalid(
@@ -225,9 +235,12 @@ fn check_numbers(link: &HostLinkDocument) -> Result<(), (String, String)> {
     }
     check_link_within_a_day(link.bytes_per_second, link.latency_seconds)
         .map_err(|(name, detail)| (name.to_owned(), detail))?;
-    let costs = [&link.cpu_seconds_per_byte, &link.cpu_seconds_per_sent_byte];
-    let named = ["cpu_seconds_per_byte", "cpu_seconds_per_sent_byte"].into_iter().zip(costs);
-    for (name, (host, &seconds)) in named.flat_map(|(name, costs)| costs.iter().map(move |cost| (name, cost))) {
+    let named = [
+        ("cpu_seconds_per_byte", &link.cpu_seconds_per_byte),
+        ("cpu_seconds_per_sent_byte", &link.cpu_seconds_per_sent_byte),
+        ("cpu_seconds_per_message", &link.cpu_seconds_per_message),
+    ];
+    for (name, (host, &seconds)) in named.into_iter().flat_map(|(name, costs)| costs.iter().map(move |cost| (name, cost))) {
         let field = format!("{name}.{host}");
         if !link.hosts.contains(host) {
             return Err((field, format!("is of '{host}', which is none of the link's ends")));

@@ -45,9 +45,10 @@ fn hosts_become_one_board_with_names_and_cores_of_its_own() {
     let link = system.link("pi", "rk").unwrap();
     assert_eq!((link.name().as_str(), link.duplex, link.cpu_seconds_per_byte), ("rk-pi", Duplex::Full, [0.0, 6e-10]));
     assert_eq!(link.cpu_seconds_per_sent_byte, [0.0, 6e-10], "as what is received, unless it is said");
-    let sent = LINK.replacen("\"origin\"", "\"cpu_seconds_per_sent_byte\": {\"rk\": 1e-10, \"pi\": 0}, \"origin\"", 1);
+    let sent = LINK.replacen("\"origin\"", "\"cpu_seconds_per_sent_byte\": {\"rk\": 1e-10, \"pi\": 0}, \"cpu_seconds_per_message\": {\"rk\": 1e-4}, \"origin\"", 1);
     let link = read(HOSTS, &sent).unwrap().links()[0].clone();
     assert_eq!((link.cpu_seconds_per_byte, link.cpu_seconds_per_sent_byte), ([0.0, 6e-10], [1e-10, 0.0]));
+    assert_eq!(link.cpu_seconds_per_message, [1e-4, 0.0]);
     assert!(system.link("rk", "rk").is_none());
     assert_eq!(system.hosts()[0].cpu_seconds_per_frame_byte, 0.0);
     let costly = HOSTS.replacen("\"rk\",", "\"rk\", \"cpu_seconds_per_frame_byte\": 2e-9,", 1);

@@ -2,7 +2,7 @@
 
 use millstream_board::{Duplex, System, TransferPrecision};
 
-use crate::hand_over::within_a_day;
+use crate::hand_over::{HandOver, within_a_day};
 use crate::nanoseconds::Nanoseconds;
 
 /// What carries one frame at a time on a link between hosts: a direction of it, or all of a half-duplex link.
@@ -31,10 +31,10 @@ pub struct HostCrossing {
     pub latency_seconds: f64,
     /// For how long a byte occupies the lane.
     pub seconds_per_byte: f64,
-    /// What the sending stage pays for a byte.
-    pub sending_seconds_per_byte: f64,
-    /// What the receiving stage pays for a byte.
-    pub receiving_seconds_per_byte: f64,
+    /// What the sending stage pays.
+    pub sending: HandOver,
+    /// What the receiving stage pays.
+    pub receiving: HandOver,
     /// What 32-bit floats are sent as.
     pub precision: TransferPrecision,
 }
@@ -45,6 +45,10 @@ impl HostCrossing {
         let mut crossings = Vec::new();
         for (index, link) in system.links().iter().enumerate() {
             let name = link.name();
+            let pays = |end: usize, per_byte: [f64; 2]| HandOver {
+                seconds: link.cpu_seconds_per_message[end],
+                seconds_per_byte: per_byte[end],
+            };
             for (from, to) in [(0, 1), (1, 0)] {
                 let way = if link.duplex == Duplex::Full { from } else { 0 };
                 crossings.push(Self {
@@ -54,8 +58,8 @@ impl HostCrossing {
                     lane: LaneId(2 * index + way),
                     latency_seconds: link.latency_seconds,
                     seconds_per_byte: 1.0 / link.bytes_per_second,
-                    sending_seconds_per_byte: link.cpu_seconds_per_sent_byte[from],
-                    receiving_seconds_per_byte: link.cpu_seconds_per_byte[to],
+                    sending: pays(from, link.cpu_seconds_per_sent_byte),
+                    receiving: pays(to, link.cpu_seconds_per_byte),
                     precision: link.precision,
                 });
             }
@@ -75,16 +79,16 @@ impl HostCrossing {
 
     /// What so many bytes cost the sending stage.
     pub fn sending(&self, bytes: u64) -> Nanoseconds {
-        times(self.sending_seconds_per_byte, bytes)
+        self.sending.time(bytes)
     }
 
     /// What so many bytes cost the receiving stage.
     pub fn receiving(&self, bytes: u64) -> Nanoseconds {
-        times(self.receiving_seconds_per_byte, bytes)
+        self.receiving.time(bytes)
     }
 }
 
 /// So many times a time.
-pub(crate) fn times(seconds: f64, count: u64) -> Nanoseconds {
+fn times(seconds: f64, count: u64) -> Nanoseconds {
     within_a_day(seconds * count as f64)
 }

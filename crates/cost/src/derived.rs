@@ -257,12 +257,12 @@ mod tests {
             lane: LaneId::new(1),
             latency_seconds: 1.0,
             seconds_per_byte: 2.0,
-            sending_seconds_per_byte: 3.0,
-            receiving_seconds_per_byte: 4.0,
+            sending: HandOver { seconds: 3.0, seconds_per_byte: 4.0 },
+            receiving: HandOver { seconds: 5.0, seconds_per_byte: 6.0 },
             precision: TransferPrecision::F32,
         };
         table.crossings = vec![crossing];
-        table.frame_costs = vec![FrameCost { host: "b".to_owned(), seconds_per_byte: 3.0 }];
+        table.frame_costs = vec![FrameCost { host: "b".to_owned(), cost: HandOver { seconds: 7.0, seconds_per_byte: 8.0 } }];
         let like = [2, 0, 1, 0].map(ClassId);
         let derived_classes: Vec<DerivedClass> = classes(&["w", "x", "y", "z"])
             .zip(like)

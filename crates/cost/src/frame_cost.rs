@@ -1,8 +1,8 @@
 //! What frames cost where they enter a system, and results where they leave it.
 
-use millstream_board::System;
+use millstream_board::{Host, System};
 
-use crate::crossing::times;
+use crate::hand_over::HandOver;
 use crate::nanoseconds::Nanoseconds;
 use crate::table::CostTable;
 
@@ -11,15 +11,18 @@ use crate::table::CostTable;
 pub struct FrameCost {
     /// The host.
     pub host: String,
-    /// What its first or last stage pays for a byte.
-    pub seconds_per_byte: f64,
+    /// What its first stage pays for a frame, and its last stage for results.
+    pub cost: HandOver,
 }
 
 impl FrameCost {
     /// Those of all hosts of a system.
     pub fn all(system: &System) -> Vec<Self> {
-        let hosts = system.hosts().iter();
-        hosts.map(|host| Self { host: host.id.clone(), seconds_per_byte: host.cpu_seconds_per_frame_byte }).collect()
+        let cost = |host: &Host| HandOver {
+            seconds: host.cpu_seconds_per_frame,
+            seconds_per_byte: host.cpu_seconds_per_frame_byte,
+        };
+        system.hosts().iter().map(|host| Self { host: host.id.clone(), cost: cost(host) }).collect()
     }
 }
 
@@ -34,7 +37,7 @@ impl CostTable {
 
     /// What a host pays for so many bytes of frames or results.
     pub fn frame_cost(&self, host: &str, bytes: u64) -> Nanoseconds {
-        let cost = self.frame_costs.iter().find(|cost| cost.host == host);
-        cost.map_or(Nanoseconds::ZERO, |cost| times(cost.seconds_per_byte, bytes))
+        let of_host = self.frame_costs.iter().find(|cost| cost.host == host);
+        of_host.map_or(Nanoseconds::ZERO, |of_host| of_host.cost.time(bytes))
     }
 }

@@ -2,12 +2,12 @@
 
 use crate::nanoseconds::Nanoseconds;
 
-/// What a stage pays to take over a frame's values from the stages before it.
+/// What a stage pays to take over a frame's values from the stages before it, or to send them to another host.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct HandOver {
     /// Once per frame.
     pub seconds: f64,
-    /// Per byte received.
+    /// Per byte received or sent.
     pub seconds_per_byte: f64,
 }
 
@@ -16,7 +16,7 @@ impl HandOver {
     pub const FREE: Self = Self { seconds: 0.0, seconds_per_byte: 0.0 };
 
     /// Time for so many bytes; nothing for none.
-    fn time(&self, bytes: u64) -> Nanoseconds {
+    pub(crate) fn time(&self, bytes: u64) -> Nanoseconds {
         match bytes {
             0 => Nanoseconds::ZERO,
             _ => within_a_day(self.seconds + self.seconds_per_byte * bytes as f64),

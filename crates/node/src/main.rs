@@ -236,7 +236,7 @@ fn measure(command: &LinksCommand) -> Result<()> {
     }
     println!("{}\n\nFor the system file, by what was measured while both ends were idle:\n", measured.text());
     for frames in &measured.frames {
-        println!("host {}: \"cpu_seconds_per_frame_byte\": {:e}", frames.host, frames.cpu_seconds_per_frame_byte());
+        println!("host {}: {}", frames.host, serde_json::to_string(&frames.document())?);
     }
     let when = millstream_api::provenance().created;
     let documents: Vec<_> = measured.links.iter().map(|link| link.document(&when)).collect();

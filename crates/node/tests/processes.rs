@@ -174,9 +174,11 @@ fn links_are_measured_and_planned_over() {
     }
     assert!(!shown.contains("| here | b  | busy"), "{shown}");
     // What a byte of a frame costs is much less than a microsecond, and more than nothing.
-    let cost = shown.split("host b: \"cpu_seconds_per_frame_byte\": ").nth(1).unwrap();
-    let cost: f64 = cost.lines().next().unwrap().parse().unwrap();
-    assert!((1e-11..1e-7).contains(&cost), "{shown}");
+    let frames = shown.split("host b: ").nth(1).unwrap().lines().next().unwrap();
+    let frames: serde_json::Value = serde_json::from_str(frames).unwrap();
+    let cost = |name: &str| frames[name].as_f64().unwrap();
+    assert!((1e-11..1e-7).contains(&cost("cpu_seconds_per_frame_byte")), "{frames}");
+    assert!((1e-6..1e-2).contains(&cost("cpu_seconds_per_frame")), "{frames}");
     // What is printed goes into the file as it is.
     let links = &shown[shown.find("\"links\"").unwrap()..];
     let text = std::fs::read_to_string(folder.path().join("system.json")).unwrap();
@@ -185,6 +187,7 @@ fn links_are_measured_and_planned_over() {
     let hosts = millstream_api::Hosts::read(&folder.path().join("system.json")).unwrap();
     let link = hosts.system().link("a", "b").unwrap();
     assert!(link.latency_seconds >= 0.0 && link.bytes_per_second > 1e6, "{link:?}");
+    assert!(link.cpu_seconds_per_sent_byte.iter().chain(&link.cpu_seconds_per_message).all(|&cost| cost > 0.0), "{link:?}");
 }
 
 #[test]

@@ -46,6 +46,7 @@ struct LinkCase {
     duplex: Duplex,
     cpu: [f64; 2],
     sent_cpu: [Option<f64>; 2],
+    message_cpu: [f64; 2],
     precision: TransferPrecision,
 }
 
@@ -69,6 +70,7 @@ impl SystemCase {
             clusters: Vec::new(),
             cost: None,
             address: None,
+            cpu_seconds_per_frame: 50.0 * self.hosts[index].frame_byte,
             cpu_seconds_per_frame_byte: self.hosts[index].frame_byte,
         };
 
@@ -77,6 +79,7 @@ impl SystemCase {
             let link = link.as_ref()?;
             let hosts = [from, to].map(|end| names[end].to_owned());
             let cpu_seconds_per_byte: BTreeMap<String, f64> = hosts.iter().cloned().zip(link.cpu).collect();
+            let cpu_seconds_per_message = hosts.iter().cloned().zip(link.message_cpu).collect();
             let sent = hosts.iter().cloned().zip(link.sent_cpu);
             let cpu_seconds_per_sent_byte = sent.filter_map(|(host, cost)| Some((host, cost?))).collect();
             Some(HostLinkDocument {
@@ -86,6 +89,7 @@ impl SystemCase {
                 duplex: link.duplex,
                 cpu_seconds_per_byte,
                 cpu_seconds_per_sent_byte,
+                cpu_seconds_per_message,
                 precision: link.precision,
                 origin: None,
             })
@@ -150,13 +154,16 @@ fn link_cases() -> impl Strategy<Value = Option<LinkCase>> {
     let duplex = prop::sample::select(vec![Duplex::Full, Duplex::Half]);
     let precision = prop::sample::select(vec![TransferPrecision::F32, TransferPrecision::F16, TransferPrecision::Int8]);
     let sent_cpu = || prop_oneof![Just(None), cpu().prop_map(Some)];
-    let link = (0.0..1e-6, speed, duplex, [cpu(), cpu()], [sent_cpu(), sent_cpu()], precision).prop_map(
-        |(latency, seconds_per_byte, duplex, cpu, sent_cpu, precision)| LinkCase {
+    let message_cpu = prop::sample::select(vec![[0.0, 0.0], [3e-7, 1e-7]]);
+    let costs = ([cpu(), cpu()], [sent_cpu(), sent_cpu()], message_cpu);
+    let link = (0.0..1e-6, speed, duplex, costs, precision).prop_map(
+        |(latency, seconds_per_byte, duplex, (cpu, sent_cpu, message_cpu), precision)| LinkCase {
             latency,
             seconds_per_byte,
             duplex,
             cpu,
             sent_cpu,
+            message_cpu,
             precision,
         },
     );
@@ -281,8 +288,15 @@ fn two_hosts(seconds_per_byte: f64) -> SystemCase {
     let times = vec![vec![Some(1000); 4]];
     let host = HostCase { cores: vec![1], times, hand_over: 0.0, link: None, memory: None, frame_byte: 0.0 };
     let precision = TransferPrecision::F32;
-    let (duplex, sent_cpu) = (Duplex::Full, [None; 2]);
-    let link = LinkCase { latency: 5e-7, seconds_per_byte, duplex, cpu: [1e-9, 2e-9], sent_cpu, precision };
+    let link = LinkCase {
+        latency: 5e-7,
+        seconds_per_byte,
+        duplex: Duplex::Full,
+        cpu: [1e-9, 2e-9],
+        sent_cpu: [None; 2],
+        message_cpu: [0.0; 2],
+        precision,
+    };
     SystemCase { sizes: vec![100; 4], hosts: vec![host.clone(), host], links: vec![Some(link)] }
 }
 

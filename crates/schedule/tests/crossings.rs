@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use millstream_board::{Processor, TransferPrecision};
-use millstream_cost::{CostTable, FrameCost, HostCrossing, LaneId, Nanoseconds};
+use millstream_cost::{CostTable, FrameCost, HandOver, HostCrossing, LaneId, Nanoseconds};
 use millstream_schedule::{Evaluation, Replica, Schedule, Stage};
 use millstream_test_support::{board, chain_of, uniform_table};
 
@@ -17,8 +17,8 @@ fn way(from: &str, to: &str) -> HostCrossing {
         lane: LaneId::new(0),
         latency_seconds: 1e-6,
         seconds_per_byte: 1e-9,
-        sending_seconds_per_byte: 2e-9,
-        receiving_seconds_per_byte: 3e-9,
+        sending: HandOver { seconds: 50e-9, seconds_per_byte: 1.5e-9 },
+        receiving: HandOver { seconds: 0.0, seconds_per_byte: 3e-9 },
         precision: TransferPrecision::F32,
     }
 }
@@ -46,8 +46,11 @@ fn both_ends_pay_and_a_channel_carries_both_ways() {
     assert_eq!(evaluation.period, Nanoseconds(510));
 
     // From outside come 100 bytes of a frame, and as many of results go there.
-    let cost = |host: &str, seconds_per_byte| FrameCost { host: host.to_owned(), seconds_per_byte };
-    let table = table.with_frame_costs(vec![cost("b", 7e-9), cost("a", 5e-9)]);
+    let cost = |host: &str, seconds_per_byte| FrameCost {
+        host: host.to_owned(),
+        cost: HandOver { seconds: 100e-9, seconds_per_byte },
+    };
+    let table = table.with_frame_costs(vec![cost("b", 7e-9), cost("a", 4e-9)]);
     let with_frames = schedule.evaluate(&graph, &table).unwrap();
     assert_eq!(times(&with_frames), [500 + 210, 510, 310 + 500]);
     assert_eq!(with_frames.latency, evaluation.latency + Nanoseconds(1000));

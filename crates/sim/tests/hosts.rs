@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use millstream_board::{Processor, ProcessorClass, TransferPrecision};
-use millstream_cost::{CostTable, FrameCost, HostCrossing, LaneId, Nanoseconds, PowerOrigin, ProcessorPower};
+use millstream_cost::{CostTable, FrameCost, HandOver, HostCrossing, LaneId, Nanoseconds, PowerOrigin, ProcessorPower};
 use millstream_graph::{DataType, Graph, GraphBuilder, NewOperator, OperatorKind, Shape};
 use millstream_schedule::{Replica, Schedule, ScheduleError, Stage};
 use millstream_sim::{
@@ -62,8 +62,8 @@ fn way(latency: f64, per_byte: f64, sending: f64, receiving: f64) -> HostCrossin
         lane: LaneId::new(0),
         latency_seconds: latency * 1e-9,
         seconds_per_byte: per_byte * 1e-9,
-        sending_seconds_per_byte: sending * 1e-9,
-        receiving_seconds_per_byte: receiving * 1e-9,
+        sending: HandOver { seconds: sending * 1e-8, seconds_per_byte: sending * 1e-9 },
+        receiving: HandOver { seconds: 0.0, seconds_per_byte: receiving * 1e-9 },
         precision: TransferPrecision::F32,
     }
 }
@@ -99,7 +99,10 @@ proptest! {
     ) {
         let graph = graph(&sizes);
         let table = table(&times, &way(latency, per_byte, sending, receiving), is_half_duplex);
-        let frame_cost = |host: &str| FrameCost { host: host.to_owned(), seconds_per_byte: 1e-9 * per_frame_byte };
+        let frame_cost = |host: &str| FrameCost {
+            host: host.to_owned(),
+            cost: HandOver { seconds: 1e-8, seconds_per_byte: 1e-9 * per_frame_byte },
+        };
         let table = table.with_frame_costs(HOSTS.map(frame_cost).to_vec());
         let schedule = schedule(&graph, &hosts);
         let evaluation = schedule.evaluate(&graph, &table).unwrap();

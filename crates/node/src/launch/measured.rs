@@ -44,10 +44,15 @@ pub struct MeasuredFrames {
 }
 
 impl MeasuredFrames {
-    /// What taking a byte of a frame in costs the host: results, which are smaller as a rule, cost about as much.
-    pub fn cpu_seconds_per_frame_byte(&self) -> f64 {
-        let arriving = self.directions.iter().filter(|direction| direction.sends && !direction.is_busy);
-        arriving.map(|direction| direction.echo_cpu_seconds_per_byte).fold(0.0, f64::max)
+    /// What frames cost the host, as fields that its entry in the system file has. Results, which are smaller as a rule,
+    /// count as much a byte.
+    pub fn document(&self) -> serde_json::Value {
+        let arriving = || self.directions.iter().filter(|direction| direction.sends && !direction.is_busy);
+        let most = |of: fn(&Direction) -> f64| arriving().map(of).fold(0.0, f64::max);
+        json!({
+            "cpu_seconds_per_frame": most(|direction| direction.echo_cpu_seconds_per_message),
+            "cpu_seconds_per_frame_byte": most(|direction| direction.echo_cpu_seconds_per_byte),
+        })
     }
 }
 
@@ -73,6 +78,10 @@ impl MeasuredLink {
             "bytes_per_second": bytes_per_second,
             "cpu_seconds_per_byte": cpu(false),
             "cpu_seconds_per_sent_byte": cpu(true),
+            "cpu_seconds_per_message": {
+                one: most(|direction| direction.meter_cpu_seconds_per_message),
+                other: most(|direction| direction.echo_cpu_seconds_per_message),
+            },
             "origin": format!("measured {when}, through dora-rs"),
         });
         if let (Some(document), false) = (document.as_object_mut(), self.precision.is_full()) {

@@ -6,6 +6,7 @@
 
 mod busy;
 mod line;
+mod messages;
 mod pace;
 mod results;
 
@@ -17,6 +18,7 @@ use millstream_distributed::{HostId, Peer};
 
 use self::busy::{Busy, processor_seconds};
 pub use self::line::TransferLine;
+use self::messages::{Header, Messages, Purpose};
 pub use self::pace::Pace;
 pub use self::results::{Direction, Sample};
 use crate::transport::{Incoming, Outlet, Transport};
@@ -29,29 +31,8 @@ const BEHIND: usize = 4;
 const LEAST_SIZES: usize = 3;
 /// A larger size than one that takes so long is left out.
 const LONG: f64 = 0.5;
-/// Before what fills a message: what is wanted, its number, and how long the answer is to be, or in answers the
-/// processor time so far in microseconds.
-const HEADER: usize = 24;
-
-const ECHO: u64 = 0;
-const BE_BUSY: u64 = 1;
-const BE_IDLE: u64 = 2;
-const END: u64 = 3;
-
-fn message(what: u64, number: u64, value: u64, size: usize) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(size.max(HEADER));
-    for field in [what, number, value] {
-        bytes.extend_from_slice(&field.to_le_bytes());
-    }
-    bytes.resize(size.max(HEADER), 0);
-    bytes
-}
-
-/// What is before what fills a message.
-fn header(bytes: &[u8]) -> Option<[u64; 3]> {
-    let number = |place: usize| bytes.get(place * 8..)?.first_chunk().map(|field| u64::from_le_bytes(*field));
-    Some([number(0)?, number(1)?, number(2)?])
-}
+/// Bytes of a message that brings no value.
+const NOTHING: usize = 0;
 
 /// Answers a meter until it says that this was all, or nothing can come any more.
 ///
@@ -60,18 +41,19 @@ fn header(bytes: &[u8]) -> Option<[u64; 3]> {
 pub fn echo(transport: Transport) -> Result<()> {
     let Transport { mut outlet, inlet } = transport;
     let mut busy = None;
+    let mut messages = Messages::default();
     for Incoming { from, bytes } in inlet {
-        let Some([what, number, answer]) = header(&bytes) else { continue };
-        match what {
-            BE_BUSY if busy.is_none() => busy = Some(Busy::begin()),
-            BE_IDLE => drop(busy.take()),
-            END => return Ok(()),
-            _ => {}
+        let Some(asked) = Messages::decode(&bytes) else { continue };
+        match asked.purpose {
+            Purpose::BeBusy if busy.is_none() => busy = Some(Busy::begin()),
+            Purpose::BeIdle => drop(busy.take()),
+            Purpose::End => return Ok(()),
+            Purpose::BeBusy | Purpose::Echo => {}
         }
         // No larger than what is measured, whoever asks.
-        let answer = usize::try_from(answer).unwrap_or(0).min(SIZES.iter().copied().max().unwrap_or(0));
-        let microseconds = (processor_seconds() * 1e6) as u64;
-        outlet.send(from, &message(what, number, microseconds, answer))?;
+        let bytes = usize::try_from(asked.said).unwrap_or(0).min(SIZES.iter().copied().max().unwrap_or(0));
+        let answer = Header { said: (processor_seconds() * 1e6) as u64, ..asked };
+        outlet.send(from, &messages.encode(answer, bytes)?)?;
     }
     Ok(())
 }
@@ -82,21 +64,21 @@ pub fn echo(transport: Transport) -> Result<()> {
 /// If the other end does not answer, or loses nearly everything.
 pub fn measure(transport: Transport, pace: Pace) -> Result<Vec<Direction>> {
     let Transport { outlet, inlet } = transport;
-    let mut meter = Meter { outlet, inlet, pace, patience: pace.patience, next: 0, lost: 0 };
+    let mut meter = Meter { outlet, inlet, pace, patience: pace.patience, next: 0, lost: 0, messages: Messages::default() };
     meter.begin()?;
 
     let mut directions = Vec::new();
     let loads = [false, true].into_iter().take(if pace.is_busy_too { 2 } else { 1 });
     for is_busy in loads {
         let busy = is_busy.then(Busy::begin);
-        meter.ask(if is_busy { BE_BUSY } else { BE_IDLE }, HEADER, HEADER)?;
+        meter.ask(if is_busy { Purpose::BeBusy } else { Purpose::BeIdle }, NOTHING, NOTHING)?;
         for sends in [true, false] {
             directions.push(meter.direction(sends, is_busy)?);
         }
         drop(busy);
     }
     // Should this be lost, the echo ends with the engine.
-    meter.send(END, HEADER, HEADER)?;
+    meter.send(Purpose::End, NOTHING, NOTHING)?;
     Ok(directions)
 }
 
@@ -116,13 +98,14 @@ struct Meter {
     next: u64,
     /// Messages that were lost.
     lost: usize,
+    messages: Messages,
 }
 
 impl Meter {
     /// Waits until the other end listens.
     fn begin(&mut self) -> Result<()> {
         let begin = Instant::now();
-        while self.send(ECHO, HEADER, HEADER).is_ok() {
+        while self.send(Purpose::Echo, NOTHING, NOTHING).is_ok() {
             if self.take(Duration::from_millis(200))?.is_some() {
                 return Ok(());
             }
@@ -134,18 +117,24 @@ impl Meter {
     }
 
     /// Sends a message; its number.
-    fn send(&mut self, what: u64, size: usize, answer: usize) -> Result<u64> {
+    fn send(&mut self, purpose: Purpose, size: usize, answer: usize) -> Result<u64> {
         let number = self.next;
         self.next += 1;
-        self.outlet.send(Peer::Host(HostId(0)), &message(what, number, answer as u64, size))?;
+        let header = Header { purpose, number, said: answer as u64 };
+        self.outlet.send(Peer::Host(HostId(0)), &self.messages.encode(header, size)?)?;
         Ok(number)
     }
 
     /// The next answer, if one comes soon.
     fn take(&self, patience: Duration) -> Result<Option<Answer>> {
         match self.inlet.recv_timeout(patience) {
-            Ok(incoming) => Ok(header(&incoming.bytes)
-                .map(|[_, number, microseconds]| Answer { number, processor_seconds: microseconds as f64 / 1e6 })),
+            Ok(incoming) => {
+                let answer = |header: Header| Answer {
+                    number: header.number,
+                    processor_seconds: header.said as f64 / 1e6,
+                };
+                Ok(Messages::decode(&incoming.bytes).map(answer))
+            }
             Err(RecvTimeoutError::Timeout) => Ok(None),
             Err(RecvTimeoutError::Disconnected) => bail!("the engine has ended"),
         }
@@ -172,10 +161,10 @@ impl Meter {
     }
 
     /// The time until the answer is there, and the processor time of the other end.
-    fn ask(&mut self, what: u64, size: usize, answer: usize) -> Result<(f64, f64)> {
+    fn ask(&mut self, purpose: Purpose, size: usize, answer: usize) -> Result<(f64, f64)> {
         loop {
             let sent = Instant::now();
-            let number = self.send(what, size, answer)?;
+            let number = self.send(purpose, size, answer)?;
             if let Some(answer) = self.take_answer_to(number)? {
                 return Ok((sent.elapsed().as_secs_f64(), answer.processor_seconds));
             }
@@ -184,10 +173,10 @@ impl Meter {
     }
 
     fn direction(&mut self, sends: bool, is_busy: bool) -> Result<Direction> {
-        let sizes = |bytes: usize| if sends { (bytes, HEADER) } else { (HEADER, bytes) };
+        let sizes = |bytes: usize| if sends { (bytes, NOTHING) } else { (NOTHING, bytes) };
         let (lost, messages) = (self.lost, self.next);
         self.patience = self.pace.patience;
-        let smallest = self.alone(HEADER, HEADER)?;
+        let smallest = self.alone(NOTHING, NOTHING)?;
 
         let mut samples: Vec<Sample> = Vec::new();
         for bytes in SIZES {
@@ -220,9 +209,13 @@ impl Meter {
         let line = |of: fn(&Sample) -> f64| {
             TransferLine::fit(&samples.iter().map(|sample| (sample.bytes as f64, of(sample))).collect::<Vec<_>>())
         };
-        // What a message costs whatever its size is no cost of a byte, and what spins is no part of it.
-        let per_byte =
-            |of: fn(&Sample) -> f64| if is_busy { 0.0 } else { line(of).seconds_per_byte.max(0.0) };
+        // What spins is no part of it.
+        let cpu = |of: fn(&Sample) -> f64| {
+            let TransferLine { seconds, seconds_per_byte, .. } = line(of);
+            if is_busy { (0.0, 0.0) } else { (seconds_per_byte.max(0.0), (seconds / 2.0).max(0.0)) }
+        };
+        let (meter_cpu_seconds_per_byte, meter_cpu_seconds_per_message) = cpu(|sample| sample.meter_cpu_seconds);
+        let (echo_cpu_seconds_per_byte, echo_cpu_seconds_per_message) = cpu(|sample| sample.echo_cpu_seconds);
         Ok(Direction {
             sends,
             is_busy,
@@ -230,15 +223,17 @@ impl Meter {
             messages: usize::try_from(self.next - messages).unwrap_or(usize::MAX),
             alone: line(|sample| sample.alone_seconds),
             among_others: line(|sample| sample.among_others_seconds),
-            meter_cpu_seconds_per_byte: per_byte(|sample| sample.meter_cpu_seconds),
-            echo_cpu_seconds_per_byte: per_byte(|sample| sample.echo_cpu_seconds),
+            meter_cpu_seconds_per_byte,
+            echo_cpu_seconds_per_byte,
+            meter_cpu_seconds_per_message,
+            echo_cpu_seconds_per_message,
             samples,
         })
     }
 
     /// Processor time of both ends so far, first that of the meter's.
     fn processor_seconds(&mut self) -> Result<[f64; 2]> {
-        let echo = self.ask(ECHO, HEADER, HEADER)?.1;
+        let echo = self.ask(Purpose::Echo, NOTHING, NOTHING)?.1;
         Ok([processor_seconds(), echo])
     }
 
@@ -247,7 +242,7 @@ impl Meter {
         let begin = Instant::now();
         let mut times = Vec::new();
         while times.len() < self.pace.least || begin.elapsed() < self.pace.each {
-            times.push(self.ask(ECHO, size, answer)?.0);
+            times.push(self.ask(Purpose::Echo, size, answer)?.0);
         }
         Ok(median(&mut times))
     }
@@ -268,7 +263,7 @@ impl Meter {
     fn keep_full(&mut self, stream: &mut Stream, size: usize, answer: usize) -> Result<u64> {
         let mut awaited = self.next;
         for _ in 0..BEHIND {
-            self.send(ECHO, size, answer)?;
+            self.send(Purpose::Echo, size, answer)?;
         }
         // The first answer comes when the way has filled.
         let mut before: Option<Instant> = None;
@@ -284,7 +279,7 @@ impl Meter {
                 stream.seconds += (now - before).as_secs_f64();
             }
             awaited += 1;
-            self.send(ECHO, size, answer)?;
+            self.send(Purpose::Echo, size, answer)?;
         }
         Ok(awaited)
     }

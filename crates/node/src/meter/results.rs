@@ -26,6 +26,11 @@ pub struct Direction {
     pub meter_cpu_seconds_per_byte: f64,
     /// Processor time of a byte at the echo's end.
     pub echo_cpu_seconds_per_byte: f64,
+    /// Processor time of a message at the meter's end, however small it is: half of what the line has at no bytes, as
+    /// each message has an answer.
+    pub meter_cpu_seconds_per_message: f64,
+    /// At the echo's end.
+    pub echo_cpu_seconds_per_message: f64,
 }
 
 /// Times of messages of one size, medians.

@@ -1,7 +1,7 @@
 //! What lies between hosts, as far as it matters to a search.
 
 use millstream_board::{System, TransferPrecision};
-use millstream_cost::{CostTable, HostCrossing, Nanoseconds};
+use millstream_cost::{CostTable, HandOver, HostCrossing, Nanoseconds};
 use millstream_partition::BlockId;
 use millstream_schedule::Crossing;
 
@@ -41,8 +41,8 @@ pub(super) struct FrameTimes {
 /// What an end of a link pays for values. Two are the same if any value costs the same by them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Rate {
-    /// The bits of the seconds for a byte that is sent.
-    seconds_per_byte: u64,
+    /// The bits of the seconds for a frame, and for a byte that is sent.
+    seconds: [u64; 2],
     /// What decides how many bytes of a value are sent.
     precision: TransferPrecision,
 }
@@ -75,10 +75,13 @@ impl Links {
 
 impl HostLinkTimes {
     fn new(crossing: &HostCrossing, bytes: &[u64]) -> Self {
-        let rate = |seconds: f64| Rate { seconds_per_byte: seconds.to_bits(), precision: crossing.precision };
+        let rate = |HandOver { seconds, seconds_per_byte }: HandOver| Rate {
+            seconds: [seconds, seconds_per_byte].map(f64::to_bits),
+            precision: crossing.precision,
+        };
         Self {
-            sending: rate(crossing.sending_seconds_per_byte),
-            receiving: rate(crossing.receiving_seconds_per_byte),
+            sending: rate(crossing.sending),
+            receiving: rate(crossing.receiving),
             frames: bytes.iter().map(|&bytes| FrameTimes::of(crossing, bytes)).collect(),
         }
     }
