@@ -14,6 +14,29 @@ use crate::native::{self, Port};
 /// Operators on floats that OpenVINO runs whatever their attributes are, with large weights: it is not asked for them.
 const ALWAYS: [&str; 2] = ["Conv", "Gemm"];
 
+/// Operators that compute with integers, rather than find places by them, where what is beyond 32 bits stands for the
+/// end.
+const COMPUTING: [&str; 18] = [
+    "Add",
+    "Sub",
+    "Mul",
+    "Div",
+    "Mod",
+    "Pow",
+    "Min",
+    "Max",
+    "Sum",
+    "Clip",
+    "Where",
+    "Equal",
+    "Greater",
+    "GreaterOrEqual",
+    "Less",
+    "LessOrEqual",
+    "Cast",
+    "CastLike",
+];
+
 /// What is known of the operators of a model: why they are refused, if they are.
 #[derive(Default)]
 pub(crate) struct Refusals(Mutex<HashMap<OperatorId, Option<String>>>);
@@ -49,7 +72,13 @@ fn otherwise(model: &Model, id: OperatorId) -> Option<String> {
     let reason = match operator.op_type.as_str() {
         _ if has(DataType::String) => "takes no tensors of strings",
         _ if has(DataType::F64) => "computes numbers of 64 bits with 32",
+        computing if COMPUTING.contains(&computing) && has_large_integers(model, id) => {
+            "computes integers of 64 bits with 32"
+        }
         "Attention" if is_set("is_causal") && is_there(4) => "counts past keys otherwise in a causal mask",
+        "AveragePool" if is_set("ceil_mode") && is_set("count_include_pad") => {
+            "counts what windows cover beyond the padding"
+        }
         "DFT" => "transforms along other dimensions",
         "LSTM" if is_there(7) => "leaves peepholes out",
         "Resize" if is_set("antialias") || is_set("exclude_outside") => "resizes otherwise at the edges",
@@ -60,6 +89,12 @@ fn otherwise(model: &Model, id: OperatorId) -> Option<String> {
         _ => return None,
     };
     Some(format!("OpenVINO {reason} ({})", operator.op_type))
+}
+
+/// Whether an operator is given constants that have no place in 32 bits.
+fn has_large_integers(model: &Model, id: OperatorId) -> bool {
+    let constants = model.node(id).inputs().filter_map(|name| model.weights().get(name));
+    constants.into_iter().any(|weight| !weight.fits_32_bits())
 }
 
 /// What OpenVINO says of a model of that operator alone.
@@ -83,4 +118,62 @@ fn other_shape(graph: &Graph, value: ValueId, port: &Port) -> Option<String> {
     let (shape, made) = (value.shape.as_ref()?, port.dimensions.as_ref()?);
     let is_same = shape.dimensions().iter().map(|&size| size as i64).eq(made.iter().copied());
     (!is_same).then(|| format!("OpenVINO gives '{}' the shape {made:?}, not {shape}", value.name))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+    use millstream_onnx::{Attributes, ModelBuilder, Weight};
+
+    use super::*;
+
+    /// Why the last operator of a model is refused before the library is asked.
+    fn refusal(build: impl FnOnce(&mut ModelBuilder) -> String) -> Option<String> {
+        let mut builder = ModelBuilder::new("one");
+        let made = build(&mut builder);
+        builder.output(&made);
+        let model = builder.build().unwrap();
+        otherwise(&model, *model.graph().order().last().unwrap())
+    }
+
+    #[test]
+    fn arithmetic_with_constants_beyond_32_bits_is_refused() {
+        let with = |op_type: &str, constant: i64| {
+            refusal(|builder| {
+                let constant = builder.weight("constant", &Weight::from_i64([1], &[constant]));
+                let [floats, whole] = [builder.input("x", [4]), builder.input("y", [4])];
+                match op_type {
+                    "Slice" => {
+                        let begin = builder.weight("begin", &Weight::from_i64([1], &[1]));
+                        builder.node("Slice", &[&floats, &begin, &constant])
+                    }
+                    _ => {
+                        let integers = builder.node_with("Cast", &[&whole], Attributes::new().int("to", 7));
+                        builder.node(op_type, &[&integers, &constant])
+                    }
+                }
+            })
+        };
+        for op_type in ["Mul", "Add", "Equal", "Mod"] {
+            let reason = with(op_type, (1 << 33) + 1).unwrap();
+            assert_eq!(reason, format!("OpenVINO computes integers of 64 bits with 32 ({op_type})"));
+            assert_eq!(with(op_type, 1 << 30), None);
+        }
+        assert_eq!(with("Slice", i64::MAX), None, "it stands for the end");
+    }
+
+    #[test]
+    fn averages_over_the_edge_of_the_padding_are_refused() {
+        let with = |ceil_mode: i64, count_include_pad: i64| {
+            refusal(|builder| {
+                let input = builder.input("x", [1, 4, 8, 8]);
+                let attributes = Attributes::new().ints("kernel_shape", &[3, 3]).ints("strides", &[2, 2]);
+                let attributes = attributes.ints("pads", &[1, 1, 1, 1]).int("ceil_mode", ceil_mode);
+                let attributes = attributes.int("count_include_pad", count_include_pad);
+                builder.node_with("AveragePool", &[&input], attributes)
+            })
+        };
+        assert!(with(1, 1).unwrap().contains("counts what windows cover beyond the padding"));
+        assert_eq!((with(1, 0), with(0, 1)), (None, None));
+    }
 }

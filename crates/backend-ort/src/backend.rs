@@ -117,11 +117,7 @@ impl OrtBackend {
         model: Arc<Model>,
         provider: &Provider,
     ) -> Result<Self, BackendError> {
-        let provider = OpenProvider::open(environment, provider)?;
-        if !provider.is_on_cores() {
-            let detail = "it drives a device: name it as the `engine` of an accelerator, not of a cluster".to_owned();
-            return Err(BackendError::Unavailable { backend: provider.name(), detail });
-        }
+        let provider = OpenProvider::open(environment, provider)?.on_cores()?;
         Ok(Self { place: Place::CoresWith(provider), ..Self::new(environment, model) })
     }
 

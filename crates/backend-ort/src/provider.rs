@@ -74,6 +74,18 @@ impl OpenProvider {
         }
     }
 
+    /// The provider, if it may compute on the cores.
+    ///
+    /// # Errors
+    /// [`BackendError::Unavailable`] if it drives a device.
+    pub(crate) fn on_cores(self) -> Result<Self, BackendError> {
+        if self.is_on_cores() {
+            return Ok(self);
+        }
+        let detail = "it drives a device: name it as the `engine` of an accelerator, not of a cluster".to_owned();
+        Err(BackendError::Unavailable { backend: self.name(), detail })
+    }
+
     /// Has a session use it before ONNX Runtime's own kernels.
     pub(crate) fn add_to(&self, builder: SessionBuilder, threads: usize) -> Result<SessionBuilder, String> {
         let options = &self.definition.options;
@@ -125,6 +137,14 @@ impl Environment {
     /// [`BackendError::Unavailable`] if it can't be used: with the engine, what is wrong, and what would help.
     pub fn device_of(&self, provider: &Provider) -> Result<Option<String>, BackendError> {
         Ok(OpenProvider::open(self, provider)?.device())
+    }
+
+    /// Checks that a provider can be used by clusters of cores.
+    ///
+    /// # Errors
+    /// As [`Environment::device_of`], also if it drives a device.
+    pub fn check_on_cores(&self, provider: &Provider) -> Result<(), BackendError> {
+        OpenProvider::open(self, provider)?.on_cores().map(drop)
     }
 }
 

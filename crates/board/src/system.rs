@@ -78,9 +78,8 @@ impl System {
         let mut hosts: Vec<Host> = Vec::new();
         let mut first_core = 0;
         for (index, host) in document.hosts.into_iter().enumerate() {
-            let HostDocument {
-                id, board: source, clusters, cpu_seconds_per_frame, cpu_seconds_per_frame_byte, ..
-            } = host;
+            let HostDocument { id, board: source, clusters, cpu_seconds_per_frame, cpu_seconds_per_frame_byte, .. } =
+                host;
             let whole = match source {
                 BoardSource::Named(name) => board(&name)?,
                 BoardSource::Inline(document) => Board::try_from(*document)?,

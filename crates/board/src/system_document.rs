@@ -240,7 +240,9 @@ fn check_numbers(link: &HostLinkDocument) -> Result<(), (String, String)> {
         ("cpu_seconds_per_sent_byte", &link.cpu_seconds_per_sent_byte),
         ("cpu_seconds_per_message", &link.cpu_seconds_per_message),
     ];
-    for (name, (host, &seconds)) in named.into_iter().flat_map(|(name, costs)| costs.iter().map(move |cost| (name, cost))) {
+    for (name, (host, &seconds)) in
+        named.into_iter().flat_map(|(name, costs)| costs.iter().map(move |cost| (name, cost)))
+    {
         let field = format!("{name}.{host}");
         if !link.hosts.contains(host) {
             return Err((field, format!("is of '{host}', which is none of the link's ends")));

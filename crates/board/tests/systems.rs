@@ -107,7 +107,10 @@ fn what_is_wrong_is_named_with_a_remedy() {
         (message(HOSTS, &link("2e-4", "-1")), "links[0].latency_seconds: is -1, must be a number from 0"),
         (message(HOSTS, &link("{\"pi\"", "{\"po\"")), "links[0].cpu_seconds_per_byte.po: is of 'po'"),
         (message(HOSTS, &link("6e-10", "-6")), "links[0].cpu_seconds_per_byte.pi: is -6"),
-        (message(HOSTS, &link("per_byte\": {\"pi\"", "per_sent_byte\": {\"po\"")), "cpu_seconds_per_sent_byte.po: is of 'po'"),
+        (
+            message(HOSTS, &link("per_byte\": {\"pi\"", "per_sent_byte\": {\"po\"")),
+            "cpu_seconds_per_sent_byte.po: is of 'po'",
+        ),
         (message(&costly, LINK), "hosts[0].cpu_seconds_per_frame_byte: is -0.000000001, must be a number from 0"),
         (message(HOSTS, &link("\"origin\"", "\"speed\"")), "links[0].speed: unknown field"),
     ];

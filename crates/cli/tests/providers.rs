@@ -122,6 +122,18 @@ fn providers_that_can_not_be_used_are_told_with_the_engine_and_the_remedy() {
     }
 }
 
+/// As `schedule` refuses it for cores, `board` does not show it as something that these use.
+#[test]
+fn a_provider_that_drives_a_device_is_none_for_cores() {
+    let workplace = workplace(&board(ON_CORES, r#""provider": "AzureExecutionProvider""#, ""));
+    let shown = workplace.succeed(&["board", "--board", "desk.json"]);
+    assert!(shown.lines().any(|line| line.contains("| npu") && line.contains("not here")), "{shown}");
+    let reason = "it drives a device: name it as the `engine` of an accelerator, not of a cluster";
+    assert!(support::in_one_line(&shown).contains(reason), "{shown}");
+    let refused = workplace.fail(&["schedule", "--board", "desk.json", "--model", "small.onnx"]);
+    assert!(support::in_one_line(&refused).contains(reason), "{refused}");
+}
+
 #[test]
 fn a_device_that_takes_nothing_is_left_alone() {
     let workplace = workplace(&board("", r#""provider": "AzureExecutionProvider""#, DEVICE));

@@ -73,12 +73,16 @@ fn what_frames_cost_counts_in_plans_simulations_and_certificates() {
         report["schedule"]["predicted"]["latency_seconds"].as_f64().unwrap()
     };
     let free = latency(system(117e6));
-    let costly = latency(system(117e6).replace("\"id\": \"rk\",", "\"id\": \"rk\", \"cpu_seconds_per_frame_byte\": 1e-8,"));
+    let costly =
+        latency(system(117e6).replace("\"id\": \"rk\",", "\"id\": \"rk\", \"cpu_seconds_per_frame_byte\": 1e-8,"));
     // An image of 3 x 224 x 224 floats comes in, and a thousand of them go out.
     assert!((costly - free - 1e-8 * 4.0 * (150_528.0 + 1000.0)).abs() < 1e-6, "{costly} {free}");
 
     let said = workplace.succeed(&[&arguments[..], &["--certificate", "certificate.json"]].concat());
-    assert!(in_one_line(&said).contains("taking a frame in costs rk 6.02 ms, giving its results out costs rk 0.040 ms"), "{said}");
+    assert!(
+        in_one_line(&said).contains("taking a frame in costs rk 6.02 ms, giving its results out costs rk 0.040 ms"),
+        "{said}"
+    );
     let simulated = workplace.succeed(&["simulate", "--system", "two.json", "--frames", "400"]);
     assert!(simulated.contains("as predicted"), "{simulated}");
     assert!(workplace.succeed(&["certify", "--system", "two.json"]).contains("The certificate holds for "));

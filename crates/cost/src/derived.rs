@@ -262,7 +262,8 @@ mod tests {
             precision: TransferPrecision::F32,
         };
         table.crossings = vec![crossing];
-        table.frame_costs = vec![FrameCost { host: "b".to_owned(), cost: HandOver { seconds: 7.0, seconds_per_byte: 8.0 } }];
+        table.frame_costs =
+            vec![FrameCost { host: "b".to_owned(), cost: HandOver { seconds: 7.0, seconds_per_byte: 8.0 } }];
         let like = [2, 0, 1, 0].map(ClassId);
         let derived_classes: Vec<DerivedClass> = classes(&["w", "x", "y", "z"])
             .zip(like)

@@ -55,7 +55,10 @@ fn both_directions_are_measured_idle_and_busy() {
         );
         // Moving a byte costs both ends processor time, which is this process's here.
         let cpu = [direction.meter_cpu_seconds_per_byte, direction.echo_cpu_seconds_per_byte];
-        assert!(cpu.iter().all(|&cost| if direction.is_busy { cost == 0.0 } else { cost > 0.0 && cost < 1e-7 }), "{cpu:?}");
+        assert!(
+            cpu.iter().all(|&cost| if direction.is_busy { cost == 0.0 } else { cost > 0.0 && cost < 1e-7 }),
+            "{cpu:?}"
+        );
         // Those alone, those behind each other, and what fills the way.
         assert!(direction.messages >= SIZES.len() * (4 + 4 + 4), "{direction:?}");
     }

@@ -169,7 +169,9 @@ fn links_are_measured_and_planned_over() {
     system(folder.path(), &["a", "b"]);
     let (is_right, shown, said) = command(folder.path(), &["measure-links", "--system", "system.json"]);
     assert!(is_right, "{said}");
-    for row in ["| a    | b  | idle", "| b    | a  | idle", "| a    | b  | busy", "| b    | a  | busy", "| here | b  | idle"] {
+    for row in
+        ["| a    | b  | idle", "| b    | a  | idle", "| a    | b  | busy", "| b    | a  | busy", "| here | b  | idle"]
+    {
         assert!(shown.contains(row), "{row}: {shown}");
     }
     assert!(!shown.contains("| here | b  | busy"), "{shown}");
@@ -187,7 +189,10 @@ fn links_are_measured_and_planned_over() {
     let hosts = millstream_api::Hosts::read(&folder.path().join("system.json")).unwrap();
     let link = hosts.system().link("a", "b").unwrap();
     assert!(link.latency_seconds >= 0.0 && link.bytes_per_second > 1e6, "{link:?}");
-    assert!(link.cpu_seconds_per_sent_byte.iter().chain(&link.cpu_seconds_per_message).all(|&cost| cost > 0.0), "{link:?}");
+    assert!(
+        link.cpu_seconds_per_sent_byte.iter().chain(&link.cpu_seconds_per_message).all(|&cost| cost > 0.0),
+        "{link:?}"
+    );
 }
 
 #[test]

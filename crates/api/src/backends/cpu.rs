@@ -87,6 +87,11 @@ pub(super) fn device_of(provider: &Provider) -> Result<Option<String>, Error> {
     Ok(Environment::load()?.device_of(provider)?)
 }
 
+/// Checks that clusters can use a provider.
+pub(super) fn check_on_cores(provider: &Provider) -> Result<(), Error> {
+    Ok(Environment::load()?.check_on_cores(provider)?)
+}
+
 /// A provider's device, which the board calls `label`, for one model.
 pub(super) fn on_device(provider: &Provider, label: &str, model: &Arc<Model>) -> Result<Arc<dyn Observed>, Error> {
     Ok(Arc::new(OrtBackend::on_device(&Environment::load()?, Arc::clone(model), provider, label)?))

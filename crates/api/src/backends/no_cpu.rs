@@ -57,6 +57,10 @@ pub(super) fn device_providers() -> Vec<(Provider, AcceleratorKind)> {
     Vec::new()
 }
 
+pub(super) fn check_on_cores(_: &Provider) -> Result<(), Error> {
+    Err(MISSING)
+}
+
 pub(super) fn drives_a_device(_: &Provider) -> bool {
     false
 }

@@ -44,7 +44,8 @@ impl Messages {
         let epoch = purpose as u64;
         let tag = FrameTag { epoch, plan: PlanId(0), visit: 0, position, sequence };
         let floats = bytes / size_of::<f32>();
-        let mut value = || self.0.entry(floats).or_insert_with(|| Tensor::from_f32([floats], vec![0.5; floats])).clone();
+        let mut value =
+            || self.0.entry(floats).or_insert_with(|| Tensor::from_f32([floats], vec![0.5; floats])).clone();
         let values = (floats > 0).then(|| FrameValue { id: 0, tensor: value() });
         let kind = MessageKind::Frame { tag, failure: None };
         Ok(Message { kind, values: values.into_iter().collect() }.encode()?)

@@ -64,7 +64,8 @@ pub fn echo(transport: Transport) -> Result<()> {
 /// If the other end does not answer, or loses nearly everything.
 pub fn measure(transport: Transport, pace: Pace) -> Result<Vec<Direction>> {
     let Transport { outlet, inlet } = transport;
-    let mut meter = Meter { outlet, inlet, pace, patience: pace.patience, next: 0, lost: 0, messages: Messages::default() };
+    let mut meter =
+        Meter { outlet, inlet, pace, patience: pace.patience, next: 0, lost: 0, messages: Messages::default() };
     meter.begin()?;
 
     let mut directions = Vec::new();
@@ -129,10 +130,8 @@ impl Meter {
     fn take(&self, patience: Duration) -> Result<Option<Answer>> {
         match self.inlet.recv_timeout(patience) {
             Ok(incoming) => {
-                let answer = |header: Header| Answer {
-                    number: header.number,
-                    processor_seconds: header.said as f64 / 1e6,
-                };
+                let answer =
+                    |header: Header| Answer { number: header.number, processor_seconds: header.said as f64 / 1e6 };
                 Ok(Messages::decode(&incoming.bytes).map(answer))
             }
             Err(RecvTimeoutError::Timeout) => Ok(None),
@@ -194,13 +193,7 @@ impl Meter {
             let after = self.processor_seconds()?;
             let [meter_cpu_seconds, echo_cpu_seconds] =
                 [0, 1].map(|end| (after[end] - before[end]).max(0.0) / count.max(1) as f64);
-            samples.push(Sample {
-                bytes,
-                alone_seconds,
-                among_others_seconds,
-                meter_cpu_seconds,
-                echo_cpu_seconds,
-            });
+            samples.push(Sample { bytes, alone_seconds, among_others_seconds, meter_cpu_seconds, echo_cpu_seconds });
             // Four times as large and some of them behind each other, and as much again.
             let longest = there.max(among_others_seconds) * 8.0 * BEHIND as f64;
             self.patience = self.pace.patience.max(Duration::try_from_secs_f64(longest).unwrap_or(self.pace.patience));

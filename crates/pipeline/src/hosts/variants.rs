@@ -67,10 +67,14 @@ impl HostProblem {
             };
             // Over no link, what the network begins and ends with is from outside and goes there.
             let frame_cost = |bytes: u64| table.frame_cost(&host.id, bytes);
-            if entry.is_none() && let Some(first) = crossing.receiving.first_mut() {
+            if entry.is_none()
+                && let Some(first) = crossing.receiving.first_mut()
+            {
                 *first = frame_cost(input_bytes(graph));
             }
-            if exit.is_none() && let Some(last) = crossing.sending.last_mut() {
+            if exit.is_none()
+                && let Some(last) = crossing.sending.last_mut()
+            {
                 *last = frame_cost(output_bytes(graph));
             }
             base.with_crossing(crossing)

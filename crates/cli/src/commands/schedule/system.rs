@@ -244,8 +244,7 @@ fn bound(planned: &SystemPlan) -> String {
 
 /// Says what frames cost where they come from outside, and results where they go there, unless that is nothing.
 fn frames_fact(network: &Network, planned: &SystemPlan) -> Option<Fact> {
-    let hosts: Vec<&str> =
-        planned.schedule.processors().filter_map(|processor| host_of(&processor.cluster)).collect();
+    let hosts: Vec<&str> = planned.schedule.processors().filter_map(|processor| host_of(&processor.cluster)).collect();
     let (first, last) = (*hosts.first()?, *hosts.last()?);
     let cost = |host: &str, bytes: u64| planned.table.frame_cost(host, bytes).seconds();
     let entering = cost(first, input_bytes(network.graph()));
