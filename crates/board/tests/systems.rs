@@ -86,6 +86,7 @@ fn what_is_wrong_is_named_with_a_remedy() {
     let message = |hosts: &str, links: &str| read(hosts, links).unwrap_err();
     let link = |from: &str, to: &str| LINK.replacen(from, to, 1);
     let costly = HOSTS.replacen("\"rk\",", "\"rk\", \"cpu_seconds_per_frame_byte\": -1e-9,", 1);
+
     let cases = [
         (message("", ""), "system file, hosts: is empty, a system needs a host"),
         (message(&HOSTS.replace("pi\"", "rk\""), LINK), "hosts[1].id: is 'rk', which another host is called as well"),

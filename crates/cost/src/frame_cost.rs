@@ -3,8 +3,6 @@
 use millstream_board::{Host, System};
 
 use crate::hand_over::HandOver;
-use crate::nanoseconds::Nanoseconds;
-use crate::table::CostTable;
 
 /// What a host pays for frames that it takes in from outside the system, and for results that it gives out.
 #[derive(Debug, Clone, PartialEq)]
@@ -23,21 +21,5 @@ impl FrameCost {
             seconds_per_byte: host.cpu_seconds_per_frame_byte,
         };
         system.hosts().iter().map(|host| Self { host: host.id.clone(), cost: cost(host) }).collect()
-    }
-}
-
-impl CostTable {
-    /// The same where frames come from outside and results go there at these costs; hosts that are not named pay
-    /// nothing.
-    #[must_use]
-    pub fn with_frame_costs(mut self, costs: Vec<FrameCost>) -> Self {
-        self.frame_costs = costs;
-        self
-    }
-
-    /// What a host pays for so many bytes of frames or results.
-    pub fn frame_cost(&self, host: &str, bytes: u64) -> Nanoseconds {
-        let of_host = self.frame_costs.iter().find(|cost| cost.host == host);
-        of_host.map_or(Nanoseconds::ZERO, |of_host| of_host.cost.time(bytes))
     }
 }

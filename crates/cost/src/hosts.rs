@@ -3,6 +3,8 @@
 use millstream_board::{ProcessorClass, host_of, label_in};
 
 use crate::crossing::HostCrossing;
+use crate::frame_cost::FrameCost;
+use crate::nanoseconds::Nanoseconds;
 use crate::table::CostTable;
 
 impl CostTable {
@@ -35,6 +37,20 @@ impl CostTable {
         &self.crossings
     }
 
+    /// The same where frames come from outside and results go there at these costs; hosts that are not named pay
+    /// nothing.
+    #[must_use]
+    pub fn with_frame_costs(mut self, costs: Vec<FrameCost>) -> Self {
+        self.frame_costs = costs;
+        self
+    }
+
+    /// What a host pays for so many bytes of frames or results.
+    pub fn frame_cost(&self, host: &str, bytes: u64) -> Nanoseconds {
+        let of_host = self.frame_costs.iter().find(|cost| cost.host == host);
+        of_host.map_or(Nanoseconds::ZERO, |of_host| of_host.cost.time(bytes))
+    }
+
     /// The hosts of its classes, each once, in their order; none for a single board.
     pub fn hosts(&self) -> Vec<&str> {
         let mut hosts: Vec<&str> = Vec::new();
@@ -56,7 +72,6 @@ mod tests {
     use super::*;
     use crate::derived::DerivedClass;
     use crate::hand_over::{HandOver, LinkCost};
-    use crate::nanoseconds::Nanoseconds;
     use crate::part_cost::PartCost;
 
     fn system(duplex: &str) -> System {

@@ -71,6 +71,7 @@ impl MeasuredLink {
             let echo = with(!meter_sends).map(|direction| direction.echo_cpu_seconds_per_byte).fold(0.0, f64::max);
             json!({one: meter, other: echo})
         };
+
         let mut document = json!({
             "hosts": [one, other],
             "duplex": self.duplex,
