@@ -53,7 +53,7 @@
 //! | any | the library says so when it reads the operator (`BitCast`, `CumProd`, `DeformConv`, `Det`, `MaxUnpool`, `TensorScatter`, `TfIdfVectorizer`, those of `ai.onnx.ml`, training `Dropout`, `GridSample` of volumes, some `QLinearMatMul`), or gives the result another shape |
 //! | arithmetic, comparisons, `Clip`, `Where`, `Cast` | a constant of 64-bit integers has some that 32 bits have no place for |
 //! | `Attention` | causal, with past keys |
-//! | `AveragePool` | `ceil_mode` with `count_include_pad` |
+//! | `AveragePool` | `count_include_pad`, where sizes are rounded up so that windows go beyond the padding |
 //! | `DFT` | always |
 //! | `LSTM` | with peepholes |
 //! | `Resize` | `antialias`, `exclude_outside`, `keep_aspect_ratio_policy` |
