@@ -51,7 +51,7 @@
 //! |---|---|
 //! | any | it reads something of whose shape nothing is known, as behind `NonZero`; it has floats of 64 bits, which the library computes with 32, or strings |
 //! | any | the library says so when it reads the operator (`BitCast`, `CumProd`, `DeformConv`, `Det`, `MaxUnpool`, `TensorScatter`, `TfIdfVectorizer`, those of `ai.onnx.ml`, training `Dropout`, `GridSample` of volumes, some `QLinearMatMul`), or gives the result another shape |
-//! | arithmetic, comparisons, `Clip`, `Where`, `Cast` | a constant of 64-bit integers has some that 32 bits have no place for |
+//! | arithmetic, comparisons, sums, `Clip`, `Where`, `Cast` | a constant that it is given has integers that 32 bits have no place for |
 //! | `Attention` | causal, with past keys |
 //! | `AveragePool` | `count_include_pad`, where sizes are rounded up so that windows go beyond the padding |
 //! | `DFT` | always |
@@ -63,7 +63,7 @@
 //! integers, as the library would by itself, roundings move, and results depend on where a network is cut.
 //! [`OpenVinoBackend::with_precision`] allows that.
 //!
-//! Integers of 64 bits are computed with 32: those of frames that do not fit come out as the largest or least that does.
+//! Integers of 64 bits are computed with 32: those of frames, or made on the way, that do not fit come out as the largest or least that does.
 //! NaN comes out of `Relu`, `Clip`, `Max`, `Min` and `MaxPool` as a number. ONNX's
 //! own test models show what else differs at edges; `crates/conformance/refusals-openvino.txt` lists them.
 //!

@@ -81,7 +81,8 @@ mod tests {
             r#"{{"format": "millstream-system", "version": 1, "name": "two", "hosts": [
                 {{"id": "a", "board": "b"}}, {{"id": "b", "board": "b"}}], "links": [
                 {{"hosts": ["a", "b"], "latency_seconds": 1e-6, "bytes_per_second": 1e9, "duplex": "{duplex}",
-                "cpu_seconds_per_byte": {{"a": 2e-9, "b": 3e-9}}}}]}}"#
+                "cpu_seconds_per_byte": {{"a": 2e-9, "b": 3e-9}}, "cpu_seconds_per_sent_byte": {{"a": 4e-9, "b": 5e-9}},
+                "cpu_seconds_per_message": {{"a": 1e-8, "b": 2e-8}}}}]}}"#
         );
         let document = SystemDocument::from_json(&text).unwrap();
         System::of(document, |_| Board::from_json(board)).unwrap()
@@ -95,8 +96,8 @@ mod tests {
             [crossing.occupied(100), crossing.latency(), crossing.sending(100), crossing.receiving(100)]
                 .map(|time| time.0)
         };
-        assert_eq!(costs(&there), [100, 1000, 200, 300]);
-        assert_eq!(costs(&back), [100, 1000, 300, 200]);
+        assert_eq!(costs(&there), [100, 1000, 400 + 10, 300 + 20]);
+        assert_eq!(costs(&back), [100, 1000, 500 + 20, 200 + 10]);
         assert_ne!(there.lane, back.lane);
         let half = HostCrossing::all(&system("half"));
         assert_eq!(half[0].lane, half[1].lane);

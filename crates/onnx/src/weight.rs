@@ -45,7 +45,7 @@ impl Weight {
     }
 
     /// Whether all elements of an integer tensor are numbers of 32 bits; of other tensors nothing is asked.
-    pub fn fits_32_bits(&self) -> bool {
+    pub(crate) fn fits_32_bits(&self) -> bool {
         const MOST_ASKED: usize = 1 << 12;
         let is_asked = self.data_type == DataType::I64 && self.data.len() <= MOST_ASKED;
         let fits = |value: i64| value.abs_diff(0) < u64::from(i32::MAX.unsigned_abs());

@@ -44,8 +44,8 @@ pub struct MeasuredFrames {
 }
 
 impl MeasuredFrames {
-    /// What frames cost the host, as fields that its entry in the system file has. Results, which are smaller as a rule,
-    /// count as much a byte.
+    /// What frames cost the host, as fields that its entry in the system file has. Results are taken to cost what frames
+    /// cost, though sending is cheaper than receiving: they are smaller as a rule.
     pub fn document(&self) -> serde_json::Value {
         let arriving = || self.directions.iter().filter(|direction| direction.sends && !direction.is_busy);
         let most = |of: fn(&Direction) -> f64| arriving().map(of).fold(0.0, f64::max);
@@ -131,4 +131,46 @@ fn row([one, other]: [&str; 2], direction: &Direction) -> [String; 9] {
         large.map_or_else(|| "-".to_owned(), |sample| format!("{:.3}", sample.alone_seconds * 1e3)),
         direction.lost.to_string(),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::meter::TransferLine;
+
+    /// A direction in which a byte and a message cost the meter and the echo so many seconds.
+    fn direction(sends: bool, [meter, echo]: [f64; 2], [meter_message, echo_message]: [f64; 2]) -> Direction {
+        let line = |seconds: f64| TransferLine { seconds, seconds_per_byte: 1e-8, r_squared: 1.0 };
+        Direction {
+            sends,
+            is_busy: false,
+            lost: 0,
+            messages: 9,
+            samples: Vec::new(),
+            alone: line(if sends { 1e-3 } else { -2e-3 }),
+            among_others: line(0.0),
+            meter_cpu_seconds_per_byte: meter,
+            echo_cpu_seconds_per_byte: echo,
+            meter_cpu_seconds_per_message: meter_message,
+            echo_cpu_seconds_per_message: echo_message,
+        }
+    }
+
+    #[test]
+    fn what_was_measured_comes_to_the_ends_that_pay_it() {
+        // `a` sends for 1 and receives for 3, `b` receives for 2 and sends for 4.
+        let directions = vec![direction(true, [1.0, 2.0], [10.0, 20.0]), direction(false, [3.0, 4.0], [11.0, 19.0])];
+        let (precision, duplex) = (TransferPrecision::F32, Duplex::Full);
+        let hosts = ["a", "b"].map(str::to_owned);
+        let link = MeasuredLink { hosts, precision, duplex, directions: directions.clone() }.document("today");
+        assert_eq!(link["cpu_seconds_per_sent_byte"], json!({"a": 1.0, "b": 4.0}));
+        assert_eq!(link["cpu_seconds_per_byte"], json!({"a": 3.0, "b": 2.0}));
+        assert_eq!(link["cpu_seconds_per_message"], json!({"a": 11.0, "b": 20.0}));
+        assert_eq!(link["latency_seconds"], json!(1e-3), "the longer of both, and none is negative");
+
+        let frames = MeasuredFrames { host: "b".to_owned(), directions }.document();
+        assert_eq!(frames, json!({"cpu_seconds_per_frame": 20.0, "cpu_seconds_per_frame_byte": 2.0}));
+    }
 }
