@@ -179,12 +179,14 @@ fn links_are_measured_and_planned_over() {
         assert!(shown.contains(row), "{row}: {shown}");
     }
     assert!(!shown.contains("| here | b    | busy"), "{shown}");
+
     // What a byte of a frame costs is much less than a microsecond, and more than nothing.
     let frames = shown.split("host b: ").nth(1).unwrap().lines().next().unwrap();
     let frames: serde_json::Value = serde_json::from_str(frames).unwrap();
     let cost = |name: &str| frames[name].as_f64().unwrap();
     assert!((1e-11..1e-7).contains(&cost("cpu_seconds_per_frame_byte")), "{frames}");
     assert!((1e-6..1e-2).contains(&cost("cpu_seconds_per_frame")), "{frames}");
+
     // What is printed goes into the file as it is.
     let links = &shown[shown.find("\"links\"").unwrap()..];
     let text = std::fs::read_to_string(folder.path().join("system.json")).unwrap();
