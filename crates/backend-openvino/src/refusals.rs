@@ -118,9 +118,9 @@ fn covers_beyond_padding(model: &Model, id: OperatorId) -> bool {
 
     let goes_beyond = |(place, &size): (usize, &usize)| {
         let at = |list: &[i64], place: usize, otherwise: i64| list.get(place).copied().unwrap_or(otherwise);
-        let (begin, end) = (at(&pads, place, 0), at(&pads, place + sizes.len(), 0));
-        let window = (at(&kernel, place, 1) - 1).saturating_mul(at(&dilations, place, 1)).saturating_add(1);
-        let stride = at(&strides, place, 1).max(1);
+        let (begin, end) = (at(pads, place, 0), at(pads, place + sizes.len(), 0));
+        let window = at(kernel, place, 1).saturating_sub(1).saturating_mul(at(dilations, place, 1)).saturating_add(1);
+        let stride = at(strides, place, 1).max(1);
         let within = i64::try_from(size).unwrap_or(i64::MAX).saturating_add(begin);
         let padded = within.saturating_add(end);
         // The last window begins within the values or the padding before them.

@@ -139,12 +139,12 @@ impl Environment {
         Ok(OpenProvider::open(self, provider)?.device())
     }
 
-    /// Checks that a provider can be used by clusters of cores.
+    /// The same of a provider that clusters of cores use.
     ///
     /// # Errors
     /// As [`Environment::device_of`], also if it drives a device.
-    pub fn check_on_cores(&self, provider: &Provider) -> Result<(), BackendError> {
-        OpenProvider::open(self, provider)?.on_cores().map(drop)
+    pub fn device_on_cores(&self, provider: &Provider) -> Result<Option<String>, BackendError> {
+        Ok(OpenProvider::open(self, provider)?.on_cores()?.device())
     }
 }
 

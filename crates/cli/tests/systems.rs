@@ -66,19 +66,26 @@ fn a_system_is_planned_simulated_and_certified() {
 #[test]
 fn what_frames_cost_counts_in_plans_simulations_and_certificates() {
     let workplace = Workplace::new();
-    let arguments = ["schedule", "--system", "two.json", "--model", "zoo:squeezenet", "--division", "rk"];
-    let latency = |text: String| {
-        workplace.write("two.json", text);
-        let report = json(&workplace.succeed(&[&arguments[..], &["--objective", "latency", "--json"]].concat()));
-        report["schedule"]["predicted"]["latency_seconds"].as_f64().unwrap()
+    let arguments = ["schedule", "--system", "two.json", "--model", "zoo:squeezenet"];
+    let free = system(117e6);
+    let costly = free.replace("\"id\": \"rk\",", "\"id\": \"rk\", \"cpu_seconds_per_frame_byte\": 1e-8,");
+    let more_for = |division: &str| {
+        let [free, costly] = [&free, &costly].map(|text| {
+            workplace.write("two.json", text);
+            let latency = ["--division", division, "--objective", "latency", "--json"];
+            let report = json(&workplace.succeed(&[&arguments[..], &latency].concat()));
+            report["schedule"]["predicted"]["latency_seconds"].as_f64().unwrap()
+        });
+        costly - free
     };
-    let free = latency(system(117e6));
-    let costly =
-        latency(system(117e6).replace("\"id\": \"rk\",", "\"id\": \"rk\", \"cpu_seconds_per_frame_byte\": 1e-8,"));
-    // An image of 3 x 224 x 224 floats comes in, and a thousand of them go out.
-    assert!((costly - free - 1e-8 * 4.0 * (150_528.0 + 1000.0)).abs() < 1e-6, "{costly} {free}");
 
-    let said = workplace.succeed(&[&arguments[..], &["--certificate", "certificate.json"]].concat());
+    // An image of 3 x 224 x 224 floats comes in, and a thousand of them go out: with equal parts, from the other host.
+    let (image, results) = (4.0 * 150_528.0, 4.0 * 1000.0);
+    assert!((more_for("rk") - 1e-8 * (image + results)).abs() < 1e-6, "{}", more_for("rk"));
+    assert!((more_for("equal") - 1e-8 * image).abs() < 1e-6, "{}", more_for("equal"));
+
+    let certified = ["--division", "rk", "--certificate", "certificate.json"];
+    let said = workplace.succeed(&[&arguments[..], &certified].concat());
     assert!(
         in_one_line(&said).contains("taking a frame in costs rk 6.02 ms, giving its results out costs rk 0.040 ms"),
         "{said}"

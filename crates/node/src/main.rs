@@ -28,8 +28,8 @@ struct Arguments {
 enum Verb {
     /// Bring up the hosts of a system, stream frames through them, check every result, and end everything
     Run(RunCommand),
-    /// Measure the links of a system through the engine, with both hosts idle and busy, and print them as a system file
-    /// has them
+    /// Measure the links of a system through the engine, with both hosts idle and busy, and the ways of frames from here,
+    /// and print them as a system file has them
     MeasureLinks(LinksCommand),
     /// Be one end of a link that is measured; `measure-links` has dora-rs start it
     #[command(hide = true)]

@@ -87,9 +87,9 @@ pub(super) fn device_of(provider: &Provider) -> Result<Option<String>, Error> {
     Ok(Environment::load()?.device_of(provider)?)
 }
 
-/// Checks that clusters can use a provider.
-pub(super) fn check_on_cores(provider: &Provider) -> Result<(), Error> {
-    Ok(Environment::load()?.check_on_cores(provider)?)
+/// The same of a provider that clusters use.
+pub(super) fn device_on_cores(provider: &Provider) -> Result<Option<String>, Error> {
+    Ok(Environment::load()?.device_on_cores(provider)?)
 }
 
 /// A provider's device, which the board calls `label`, for one model.

@@ -72,8 +72,7 @@ fn of_own_device(accelerator: &Accelerator) -> EngineReport {
 /// A provider that the board names, which is as good as the version of ONNX Runtime if it can be used.
 fn of_provider(board: &Board, provider: &Provider, onnx_runtime: &Result<String, String>) -> EngineReport {
     let mut used_by = clusters(board, provider.engine());
-    let check_clusters = || if used_by.is_empty() { Ok(()) } else { cpu::check_on_cores(provider) };
-    let opened = cpu::device_of(provider).and_then(|device| check_clusters().map(|()| device));
+    let opened = if used_by.is_empty() { cpu::device_of(provider) } else { cpu::device_on_cores(provider) };
     let opened = opened.map_err(|error| error.to_string());
     used_by.extend(accelerators_where(board, |accelerator| accelerator.engine == Some(provider.engine)));
     let name = provider.provider.as_str();

@@ -57,7 +57,7 @@ pub(super) fn device_providers() -> Vec<(Provider, AcceleratorKind)> {
     Vec::new()
 }
 
-pub(super) fn check_on_cores(_: &Provider) -> Result<(), Error> {
+pub(super) fn device_on_cores(_: &Provider) -> Result<Option<String>, Error> {
     Err(MISSING)
 }
 

@@ -159,31 +159,24 @@ mod tests {
     use super::*;
     use crate::learning::plan_model::tests::{model, plans, profile};
 
-    /// Shows the next of some periods in milliseconds for every trial, and notes what was tried.
-    struct Periods {
-        periods: Vec<u64>,
-        tried: Vec<String>,
-    }
-
-    impl Oracle<Candidate, PlanTrial> for Periods {
-        fn measure(&mut self, candidate: &Candidate) -> Result<PlanTrial, TuneError> {
-            self.tried.push(candidate.plan.configuration());
-            Ok(PlanTrial::of(seen(&candidate.plan, self.periods.remove(0))))
-        }
-    }
-
-    /// Shows the next of some latencies for every trial of a plan of one stage, and notes what was tried.
-    struct Latencies {
+    /// Shows what some numbers of milliseconds make of the plans, one for every trial, and notes what was tried.
+    struct Shown {
         milliseconds: Vec<u64>,
+        show: fn(&Plan, u64) -> Plan,
         tried: Vec<String>,
     }
 
-    impl Oracle<Candidate, PlanTrial> for Latencies {
+    impl Oracle<Candidate, PlanTrial> for Shown {
         fn measure(&mut self, candidate: &Candidate) -> Result<PlanTrial, TuneError> {
             self.tried.push(candidate.plan.configuration());
-            let time = Nanoseconds(1_000_000 * self.milliseconds.remove(0));
-            Ok(PlanTrial::of(candidate.plan.clone().with_measured(vec![vec![time]], time)))
+            Ok(PlanTrial::of((self.show)(&candidate.plan, self.milliseconds.remove(0))))
         }
+    }
+
+    /// A plan of one stage that takes so many milliseconds.
+    fn taking(plan: &Plan, milliseconds: u64) -> Plan {
+        let time = Nanoseconds(1_000_000 * milliseconds);
+        plan.clone().with_measured(vec![vec![time]], time)
     }
 
     /// The plan, with a period of so many milliseconds, and stages of ten.
@@ -215,7 +208,7 @@ mod tests {
 
             let mut profile = profile(&network, &board);
             let mut model = model(&network, &board, &mut profile, plans, Objective::Throughput);
-            let mut oracle = Periods { periods, tried: Vec::new() };
+            let mut oracle = Shown { milliseconds: periods, show: seen, tried: Vec::new() };
             confirm(&mut model, &mut oracle, &Control::new()).unwrap();
             assert_eq!(oracle.tried, tried);
             let best = model.best_tried().unwrap();
@@ -237,16 +230,12 @@ mod tests {
         ] {
             let (board, mut plans) = plans(&network);
             let wholes = whole_network_plans(&plans.problem);
-            let with = |name: &str, milliseconds: u64| {
-                let plan = wholes.iter().find(|plan| plan.configuration() == name).unwrap();
-                let time = Nanoseconds(1_000_000 * milliseconds);
-                plan.clone().with_measured(vec![vec![time]], time)
-            };
-            plans.lessons.tried = vec![with("B2", shared), with("B1", alone)];
+            let with = |name: &str| wholes.iter().find(|plan| plan.configuration() == name).unwrap();
+            plans.lessons.tried = vec![taking(with("B2"), shared), taking(with("B1"), alone)];
 
             let mut profile = profile(&network, &board);
             let mut model = model(&network, &board, &mut profile, plans, Objective::Latency);
-            let mut oracle = Latencies { milliseconds: periods, tried: Vec::new() };
+            let mut oracle = Shown { milliseconds: periods, show: taking, tried: Vec::new() };
             confirm(&mut model, &mut oracle, &Control::new()).unwrap();
             assert_eq!(oracle.tried, tried);
             assert_eq!(model.best_tried().unwrap().configuration(), chosen);

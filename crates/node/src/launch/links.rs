@@ -33,10 +33,8 @@ pub fn measure_links(hosts: &Hosts, folder: &Path, options: &LaunchOptions) -> R
         bail!("the system '{}' has no link; say between which hosts there are some", hosts.system().name());
     }
     let measure = |(place, link): (usize, &millstream_api::board::HostLink)| {
-        let link_folder = folder.join(format!("link-{place}"));
-        fs::create_dir_all(&link_folder).with_context(|| format!("cannot make {}", link_folder.display()))?;
         let ends = link.hosts.iter().map(|host| options.machine(hosts, host)).collect::<Result<Vec<_>>>()?;
-        let directions = measure_way(ends, "meter", &link_folder, options);
+        let directions = measure_way(ends, "meter", &folder.join(format!("link-{place}")), options);
         let directions = directions.with_context(|| format!("the link {}", link.name()))?;
         let (precision, duplex) = (link.precision, link.duplex);
         Ok(MeasuredLink { hosts: link.hosts.clone(), precision, duplex, directions })
@@ -49,21 +47,20 @@ pub fn measure_links(hosts: &Hosts, folder: &Path, options: &LaunchOptions) -> R
 
 /// Measures the way of frames from here to a host.
 fn measure_frames(hosts: &Hosts, host: &str, folder: &Path, options: &LaunchOptions) -> Result<MeasuredFrames> {
-    let frames_folder = folder.join(format!("frames-{host}"));
-    fs::create_dir_all(&frames_folder).with_context(|| format!("cannot make {}", frames_folder.display()))?;
     let ends = vec![options.front_machine()?, options.machine(hosts, host)?];
-    let directions = measure_way(ends, "meter --idle", &frames_folder, options);
+    let directions = measure_way(ends, "meter --idle", &folder.join(format!("frames-{host}")), options);
     let directions = directions.with_context(|| format!("the way of frames to '{host}'"))?;
     Ok(MeasuredFrames { host: host.to_owned(), directions })
 }
 
-/// Measures the way between two machines, on the first of which the meter is.
+/// Measures the way between two machines, on the first of which the meter is. The folder is made.
 fn measure_way(
     machines: Vec<MachinePlace>,
     meter: &str,
     folder: &Path,
     options: &LaunchOptions,
 ) -> Result<Vec<Direction>> {
+    fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
     let results = folder.join("results.json");
     let flow = dataflow(options, meter, &machines, &results);
     let dora = options.engine(folder)?;
