@@ -197,13 +197,15 @@ pub enum Error {
         source: BackendError,
     },
     /// A result is not that of sequential inference.
-    #[error("the result '{output}' of {frame} differs from sequential inference: {detail}")]
+    #[error("the result '{output}' of {frame} differs from sequential inference by {reference}: {detail}")]
     Different {
         /// The network's output.
         output: String,
         /// The frame.
         frame: String,
-        /// How many elements differ, and the worst of them.
+        /// The engine that computed it sequentially.
+        reference: String,
+        /// How many elements differ, the worst of them, and what may be the cause.
         detail: String,
     },
     /// A core can't be made slower as it was asked for.

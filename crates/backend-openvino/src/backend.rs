@@ -14,7 +14,7 @@ use millstream_onnx::Model;
 use openvino::InferenceError;
 
 use crate::device_ids::CPU;
-use crate::devices::DeviceWatch;
+use crate::devices::{self, DeviceWatch};
 use crate::error::said;
 use crate::library::OpenVino;
 use crate::lock::lock;
@@ -37,6 +37,8 @@ pub struct OpenVinoBackend {
     pub(crate) library: OpenVino,
     model: Arc<Model>,
     precision: Precision,
+    /// Why it can't be computed with where this runs, if so.
+    lacking: Option<String>,
     pub(crate) place: Where,
     threads: ThreadChoice,
     models: SharedModels,
@@ -62,6 +64,7 @@ impl OpenVinoBackend {
             refusals: Refusals::default(),
             model,
             precision: Precision::default(),
+            lacking: None,
             place: Where::Cores,
             threads: ThreadChoice::default(),
         }
@@ -122,10 +125,11 @@ impl OpenVinoBackend {
     }
 
     /// Computes with less precision than the model says, if that is asked for: faster where the processor has
-    /// instructions for it. Quantised networks are then computed with integers.
+    /// instructions for it. Cores without these run no operator. Quantised networks are then computed with integers.
     #[must_use]
     pub fn with_precision(self, precision: Precision) -> Self {
-        Self { precision, ..self }
+        let lacking = if self.device().is_none() { devices::why_cores_lack(precision) } else { None };
+        Self { precision, lacking, ..self }
     }
 
     /// What floats are computed with.
@@ -217,6 +221,9 @@ impl OpenVinoBackend {
     }
 
     fn refusal(&self, operator: OperatorId) -> Option<String> {
+        if self.lacking.is_some() {
+            return self.lacking.clone();
+        }
         self.refusals.of(&self.library, &self.model, operator)
     }
 

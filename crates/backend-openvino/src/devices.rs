@@ -9,6 +9,10 @@ use crate::NAME;
 use crate::device_ids::CPU;
 use crate::error::OpenVinoError;
 use crate::library::{OpenVino, no_devices, working_core};
+use crate::settings::Precision;
+
+/// The property in which a device says what it can do, with spaces between.
+const CAPABILITIES: &str = "OPTIMIZATION_CAPABILITIES";
 
 /// A device of OpenVINO's.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,6 +25,8 @@ pub struct Device {
     pub version: String,
     /// Memory of its own; `None` if it shares the computer's, or does not tell.
     pub memory_bytes: Option<u64>,
+    /// Of [`Precision::REDUCED`], those that it has instructions for.
+    pub reduced_precisions: Vec<Precision>,
 }
 
 impl Device {
@@ -103,7 +109,24 @@ fn device_of(core: &Core, device: &DeviceType<'_>) -> Result<Device, InferenceEr
         name: name.trim().to_owned(),
         version: version.into_owned(),
         memory_bytes: own_memory(told("DEVICE_TYPE").as_deref(), told("GPU_DEVICE_TOTAL_MEM_SIZE").as_deref()),
+        reduced_precisions: reduced_precisions(&told(CAPABILITIES).unwrap_or_default()),
     })
+}
+
+/// Of the precisions that not every device has, those that are named among what one can do.
+fn reduced_precisions(capabilities: &str) -> Vec<Precision> {
+    let is_named =
+        |precision: &Precision| capabilities.split_whitespace().any(|own| Some(own) == precision.capability());
+    Precision::REDUCED.into_iter().filter(is_named).collect()
+}
+
+/// Why the cores of this computer can't compute with a precision; `None` if they can. OpenVINO would compute with
+/// another one and not say so.
+pub(crate) fn why_cores_lack(precision: Precision) -> Option<String> {
+    precision.capability()?;
+    let told = || Core::new().ok()?.get_property(&DeviceType::CPU, &PropertyKey::Other(CAPABILITIES.into())).ok();
+    let is_there = told().is_some_and(|capabilities| reduced_precisions(&capabilities).contains(&precision));
+    (!is_there).then(|| precision.missing_instructions())
 }
 
 /// The memory of a device that says what type it is, and how much memory it can use: a discrete one has it to itself, an
@@ -120,9 +143,29 @@ mod tests {
     use millstream_backend::{Backend, Segment};
     use millstream_board::Processor;
 
-    use super::{BackendError, DeviceWatch, own_memory};
+    use super::{BackendError, DeviceWatch, own_memory, reduced_precisions, why_cores_lack};
     use crate::backend::{OpenVinoBackend, Where};
     use crate::library::OpenVino;
+    use crate::settings::Precision;
+
+    #[test]
+    fn a_precision_needs_instructions_for_it() {
+        assert_eq!(reduced_precisions("BF16 WINOGRAD FP32 INT8 BIN"), [Precision::Int8, Precision::Bf16]);
+        assert_eq!(reduced_precisions("FP16 FP32"), [Precision::F16]);
+        assert!(reduced_precisions("FP32 FP16X").is_empty() && reduced_precisions("").is_empty());
+        assert_eq!(Precision::F32.capability(), None);
+
+        let Ok(library) = OpenVino::load() else {
+            return millstream_test_support::not_tested("OPENVINO", "there is no OpenVINO here");
+        };
+        let cores = library.device("CPU").unwrap().reduced_precisions;
+        assert_eq!(why_cores_lack(Precision::F32), None);
+        for precision in Precision::REDUCED {
+            let why = why_cores_lack(precision);
+            assert_eq!(why.is_none(), cores.contains(&precision), "{precision:?}: {why:?}");
+            assert!(why.is_none_or(|why| why == precision.missing_instructions()));
+        }
+    }
 
     #[test]
     fn a_device_that_is_not_there_any_more_is_lost() {

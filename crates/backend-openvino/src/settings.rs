@@ -21,6 +21,30 @@ pub enum Precision {
 }
 
 impl Precision {
+    /// Those that not every device has.
+    pub const REDUCED: [Self; 3] = [Self::Int8, Self::F16, Self::Bf16];
+
+    /// What a device that has instructions for it names among what it can do; `None` for what all have.
+    pub(crate) fn capability(self) -> Option<&'static str> {
+        match self {
+            Self::F32 => None,
+            Self::Int8 => Some("INT8"),
+            Self::F16 => Some("FP16"),
+            Self::Bf16 => Some("BF16"),
+        }
+    }
+
+    /// What is said of a processor that can't compute with it.
+    pub fn missing_instructions(self) -> String {
+        let numbers = match self {
+            Self::F32 => "floats of 32 bits",
+            Self::Int8 => "integers of 8 bits",
+            Self::F16 => "floats of 16 bits (FP16)",
+            Self::Bf16 => "floats of 16 bits with the range of 32 (BF16)",
+        };
+        format!("this processor has no instructions for {numbers}")
+    }
+
     /// What OpenVINO calls it.
     fn hint(self) -> &'static str {
         match self {

@@ -1,4 +1,16 @@
 //! What an engine says of one of its devices.
 
-/// The device, the version of what drives it or why it can't be used, and the labels of the accelerators that it is.
-pub(super) type DeviceReport = (String, Result<String, String>, Vec<String>);
+use millstream_board::EngineName;
+
+/// An engine on a device, as it is there or is not.
+#[derive(Debug)]
+pub(super) struct DeviceReport {
+    /// With the precision that it computes with there.
+    pub(super) engine: EngineName,
+    /// Which device it is.
+    pub(super) device: String,
+    /// The version of what drives it, or why it can't be used.
+    pub(super) version: Result<String, String>,
+    /// The labels of the accelerators that it is; `None` for the cores of this computer.
+    pub(super) accelerators: Option<Vec<String>>,
+}

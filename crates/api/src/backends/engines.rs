@@ -2,6 +2,7 @@
 
 use millstream_board::{Accelerator, Board, EngineName, Provider};
 
+use super::device_report::DeviceReport;
 use super::{cpu, gpu, openvino};
 
 /// An engine on one device.
@@ -41,9 +42,9 @@ pub(crate) fn reports(board: &Board) -> Vec<EngineReport> {
             reports.push(row("openvino", Err(error.to_string()), None, all_with_openvino(board)));
         }
         Ok(devices) => {
-            for (device, version, accelerators) in devices {
-                let used_by = if device.starts_with("CPU:") { clusters_with_openvino(board) } else { accelerators };
-                reports.push(row("openvino", version, Some(device), used_by));
+            for DeviceReport { engine, device, version, accelerators } in devices {
+                let used_by = accelerators.unwrap_or_else(|| clusters(board, engine));
+                reports.push(row(engine.name(), version, Some(device), used_by));
             }
         }
     }
@@ -88,13 +89,10 @@ fn clusters(board: &Board, engine: EngineName) -> Vec<String> {
     clusters_where(board, |other| other == engine)
 }
 
-fn clusters_with_openvino(board: &Board) -> Vec<String> {
-    clusters_where(board, |engine| engine.is_openvino())
-}
-
 /// Clusters, and then accelerators.
 fn all_with_openvino(board: &Board) -> Vec<String> {
-    [clusters_with_openvino(board), accelerators_where(board, Accelerator::is_of_openvino)].concat()
+    let clusters = clusters_where(board, |engine| engine.is_openvino());
+    [clusters, accelerators_where(board, Accelerator::is_of_openvino)].concat()
 }
 
 fn accelerators_where(board: &Board, is_it: impl Fn(&Accelerator) -> bool) -> Vec<String> {

@@ -81,21 +81,46 @@ pub(super) fn plainly(name: EngineName, model: &Arc<Model>) -> Result<Vec<Plain>
 }
 
 /// What it runs on here, each with the version of the plug-in that drives it, and the labels of the board's accelerators
-/// that it is. The board's other accelerators that it drives are there as well, each with why it can't be used.
+/// that it is; the cores once for each precision that they have instructions for. Other devices and precisions that the
+/// board names are there as well, each with why it can't be used.
 pub(super) fn report(board: &Board) -> Result<Vec<DeviceReport>, Error> {
     let devices = library()?.devices().map_err(millstream_backend::BackendError::from)?;
+    let here = devices.iter().flat_map(|device| {
+        let device_name = format!("{}: {}", device.id, device.name);
+        let with = move |engine, version, accelerators| DeviceReport {
+            engine,
+            device: device_name.clone(),
+            version,
+            accelerators,
+        };
+        let version = || Ok(device.version.clone());
+        if !device.is_cpu() {
+            return vec![with(EngineName::OpenVino, version(), Some(used_by(board, device)))];
+        }
+        let of_precision = |reduced| {
+            let engine = EngineName::OpenVinoWith(reduced);
+            let is_here = device.reduced_precisions.contains(&precision(engine));
+            let is_named = board.engines_in_use().any(|own| own == engine);
+            let why = || format!("{engine}: {}", precision(engine).missing_instructions());
+            let version = if is_here { version() } else { Err(why()) };
+            (is_here || is_named).then(|| with(engine, version, None))
+        };
+        let plain = with(EngineName::OpenVino, version(), None);
+        std::iter::once(plain).chain(ReducedPrecision::ALL.into_iter().filter_map(of_precision)).collect()
+    });
+
     let available: Vec<String> = devices.iter().map(|device| device.id.to_string()).collect();
-    let reason = |own: &Accelerator| {
-        let (device, available) = (id(own).to_owned(), available.clone());
-        engine::OpenVinoError::NoDevice { device, available }.to_string()
-    };
     let is_missing =
         |own: &&Accelerator| own.is_of_openvino() && !devices.iter().any(|device| device.is_called(id(own)));
-    let missing = board.accelerators().iter().filter(is_missing);
-    let missing = missing.map(|own| (id(own).to_owned(), Err(reason(own)), vec![own.label.clone()]));
-    let here = devices
-        .iter()
-        .map(|device| (format!("{}: {}", device.id, device.name), Ok(device.version.clone()), used_by(board, device)));
+    let missing = board.accelerators().iter().filter(is_missing).map(|own| {
+        let (device, available) = (id(own).to_owned(), available.clone());
+        DeviceReport {
+            engine: EngineName::OpenVino,
+            device: device.clone(),
+            version: Err(engine::OpenVinoError::NoDevice { device, available }.to_string()),
+            accelerators: Some(vec![own.label.clone()]),
+        }
+    });
     Ok(here.chain(missing).collect())
 }
 
@@ -182,7 +207,8 @@ mod tests {
     use super::*;
 
     fn device(id: &str, memory_bytes: Option<u64>) -> engine::Device {
-        engine::Device { id: id.into(), name: format!("Some {id}"), version: "2026.4.1".into(), memory_bytes }
+        let (name, version) = (format!("Some {id}"), "2026.4.1".into());
+        engine::Device { id: id.into(), name, version, memory_bytes, reduced_precisions: Vec::new() }
     }
 
     #[test]
@@ -251,12 +277,31 @@ mod tests {
         };
         let board = millstream_test_support::board("B1").with_accelerators(vec![gone]).unwrap();
         let reports = report(&board).unwrap();
-        assert!(reports.iter().any(|(device, version, _)| device.starts_with("CPU: ") && version.is_ok()));
-        let Some((_, Err(reason), labels)) = reports.iter().find(|(device, ..)| device == "GPU.7") else {
-            unreachable!("{reports:?}")
-        };
+        assert!(reports.iter().any(|report| report.device.starts_with("CPU: ") && report.version.is_ok()));
+        let gone = reports.iter().find(|report| report.device == "GPU.7").unwrap();
+        let reason = gone.version.as_ref().unwrap_err();
         assert!(reason.contains("no device GPU.7 here, only CPU"), "{reason}");
-        assert_eq!(labels, &["V"]);
+        assert_eq!(gone.accelerators, Some(vec!["V".to_owned()]));
+    }
+
+    #[test]
+    fn precisions_are_reported_where_there_are_instructions_or_the_board_names_them() {
+        let Ok(library) = library() else {
+            return not_tested("OPENVINO", "there is no OpenVINO here");
+        };
+        let here = library.device("CPU").unwrap().reduced_precisions;
+        for board in ["B1", "B1@openvinof16", "B1@openvinobf16,openvinoint8"] {
+            let board = millstream_test_support::board(board);
+            let reports = report(&board).unwrap();
+            for reduced in ReducedPrecision::ALL {
+                let engine = EngineName::OpenVinoWith(reduced);
+                let (is_here, is_named) =
+                    (here.contains(&precision(engine)), board.engines_in_use().any(|own| own == engine));
+                let found = reports.iter().find(|report| report.engine == engine);
+                assert_eq!(found.is_some(), is_here || is_named, "{engine}");
+                assert!(found.is_none_or(|found| found.version.is_ok() == is_here), "{found:?}");
+            }
+        }
     }
 
     #[test]

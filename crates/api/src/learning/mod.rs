@@ -100,7 +100,7 @@ pub(crate) fn refine(
 
 /// Runs the best of what was tried once more, and where other plans are as good but for noise, all of these until one is
 /// better or each was run four times. For latency, plans with several cores on a frame have a wider noise, and are run
-/// twice within that.
+/// twice within that, or three times if one processor of several cores has the whole network.
 fn confirm(
     model: &mut PlanModel<'_>,
     trials: &mut impl Oracle<Candidate, PlanTrial>,
@@ -220,13 +220,17 @@ mod tests {
 
     /// How soon two cores hear of each other changes between trials.
     #[test]
-    fn for_latency_what_shares_frames_is_tried_twice_in_a_wider_noise() {
+    fn for_latency_what_shares_frames_is_tried_again_in_a_wider_noise() {
         let network = Network::open("zoo:tiny-darknet", ReadOptions::default()).unwrap();
-        for (shared, alone, periods, tried, chosen) in [
-            (112, 100, vec![100, 80], vec!["B1", "B2"], "B2"),
-            (112, 100, vec![100, 112], vec!["B1", "B2"], "B1"),
+        let three_each = vec!["B1", "B2", "B1", "B2"];
+        for (shared, alone, milliseconds, tried, chosen) in [
+            // The first trial of two cores was in a slow minute.
+            (130, 100, vec![100, 88, 100, 61], three_each.clone(), "B2"),
+            (136, 100, vec![100, 136, 100, 136], three_each, "B1"),
+            // Once they are too far from each other, no more.
+            (136, 100, vec![100, 170], vec!["B1", "B2"], "B1"),
             (100, 112, vec![100, 112], vec!["B2", "B1"], "B2"),
-            (118, 100, vec![100], vec!["B1"], "B1"),
+            (142, 100, vec![100], vec!["B1"], "B1"),
         ] {
             let (board, mut plans) = plans(&network);
             let wholes = whole_network_plans(&plans.problem);
@@ -235,7 +239,7 @@ mod tests {
 
             let mut profile = profile(&network, &board);
             let mut model = model(&network, &board, &mut profile, plans, Objective::Latency);
-            let mut oracle = Shown { milliseconds: periods, show: taking, tried: Vec::new() };
+            let mut oracle = Shown { milliseconds, show: taking, tried: Vec::new() };
             confirm(&mut model, &mut oracle, &Control::new()).unwrap();
             assert_eq!(oracle.tried, tried);
             assert_eq!(model.best_tried().unwrap().configuration(), chosen);

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use millstream_backend::Observed;
-use millstream_board::Board;
+use millstream_backend::{Backend, Observed};
+use millstream_board::{Accelerator, Board, Processor};
+use millstream_graph::Graph;
 use millstream_predict::samples::TransferSample;
 use millstream_predict::{LeftOutEngine, NetworkProfile, Profile, UnsupportedOperators};
 use millstream_profile::{
@@ -72,6 +73,9 @@ pub(crate) fn known_or_measured(
 ) -> Result<(Profile, Backends), Error> {
     let board = machine.board();
     let backends = Backends::open(board, network.model(), known.as_ref())?;
+    idle_accelerators(board, network.graph(), &*backends.backend()).iter().for_each(|idle| {
+        control.emit(&Event::Unsupported(idle));
+    });
     if let Some(profile) = known {
         return Ok((profile, backends));
     }
@@ -83,6 +87,19 @@ pub(crate) fn known_or_measured(
     } else {
         Err(Error::Interrupted)
     }
+}
+
+/// What is said of the accelerators that run no operator of a network.
+fn idle_accelerators(board: &Board, graph: &Graph, backend: &dyn Backend) -> Vec<String> {
+    let is_idle = |own: &Processor| !graph.order().iter().any(|&operator| backend.supports(operator, own));
+    let of = |own: &Accelerator| {
+        let processor = Processor::accelerator(own.label.clone());
+        let first = graph.order().first().filter(|_| is_idle(&processor))?;
+        let why = backend.why_refused(*first, &processor);
+        let why = why.map_or_else(String::new, |why| format!("; of '{}', for one: {why}", graph.operator(*first).name));
+        Some(format!("{} is not used: it runs none of the network's operators{why}", own.label))
+    };
+    board.accelerators().iter().filter_map(of).collect()
 }
 
 /// Measures what the profile does not know yet of a network. Returns whether it now knows everything: if not, somebody
@@ -232,7 +249,9 @@ impl Measuring<'_> {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+    use millstream_backend::{BackendError, PreparedSegment, Segment};
     use millstream_board::EngineName;
+    use millstream_graph::OperatorId;
     use millstream_onnx::ReadOptions;
     use millstream_test_support::board;
 
@@ -266,6 +285,38 @@ mod tests {
         };
         assert!(kept(Some(0.01), &[]) && kept(None, &[0, 1]));
         assert!(!kept(None, &[]));
+    }
+
+    /// Refuses everything on accelerators but one operator on one of them.
+    struct Refusing(OperatorId);
+
+    impl Backend for Refusing {
+        fn name(&self) -> &str {
+            "refusing"
+        }
+
+        fn supports(&self, operator: OperatorId, processor: &Processor) -> bool {
+            processor.cluster == "G" && operator == self.0
+        }
+
+        fn why_refused(&self, _: OperatorId, processor: &Processor) -> Option<String> {
+            (processor.cluster == "N").then(|| "it has no such thing".to_owned())
+        }
+
+        fn prepare(&self, _: &Segment, _: &Processor) -> Result<Box<dyn PreparedSegment>, BackendError> {
+            Err(BackendError::Unavailable { backend: "refusing".to_owned(), detail: String::new() })
+        }
+    }
+
+    #[test]
+    fn accelerators_that_run_no_operator_are_named() {
+        let network = Network::open("zoo:tiny-darknet", ReadOptions::default()).unwrap();
+        let refusing = Refusing(network.graph().order()[3]);
+        let idle = idle_accelerators(&board("B1+G+N+V=gpu"), network.graph(), &refusing);
+        let nothing = "is not used: it runs none of the network's operators";
+        let first = &network.graph().operator(network.graph().order()[0]).name;
+        let reasoned = format!("N {nothing}; of '{first}', for one: it has no such thing");
+        assert_eq!(idle, [reasoned, format!("V {nothing}")]);
     }
 
     #[test]

@@ -37,6 +37,12 @@ impl ResultMakers {
         }
     }
 
+    /// What computes results and is not the engine of the reference: engines of cores, and accelerators by their labels.
+    pub(crate) fn beside(&self, reference: EngineName) -> Vec<String> {
+        let engines = self.engines.iter().filter(|&&engine| engine != reference);
+        engines.map(|engine| engine.title().to_owned()).chain(self.accelerators.iter().cloned()).collect()
+    }
+
     /// A core with each engine that has another precision than the one of the reference, and the accelerators that may
     /// have another.
     pub(crate) fn of_other_precision(&self, board: &Board, reference: EngineName) -> Vec<Processor> {
@@ -93,6 +99,14 @@ mod tests {
     fn npus_and_providers_have_precisions_of_their_own() {
         let all = labels(&ResultMakers::all_of(&desk()));
         assert_eq!(all, ["B@openvinobf16", "P@onnxruntime", "N@onnxruntime"]);
+    }
+
+    #[test]
+    fn others_than_the_reference_are_named() {
+        let all = ResultMakers::all_of(&desk());
+        assert_eq!(all.beside(EngineName::OnnxRuntime), ["OpenVINO bf16", "G", "N", "P", "V"]);
+        let bf16 = EngineName::OpenVinoWith(millstream_board::ReducedPrecision::Bf16);
+        assert_eq!(all.beside(bf16), ["ONNX Runtime", "G", "N", "P", "V"]);
     }
 
     #[test]

@@ -33,6 +33,8 @@ pub(crate) struct Reference {
     processor: Processor,
     /// Those that have, or may have, another precision than what made `expected`.
     other_precisions: Vec<Processor>,
+    /// What else than the engine of `expected` makes results that are checked.
+    others: Vec<String>,
     /// How long a frame may take.
     limit: Option<Duration>,
     /// How much rounding and other precisions change the results; found out when somebody has to know.
@@ -68,6 +70,7 @@ impl Reference {
             model: Arc::clone(network.model()),
             backend,
             other_precisions: makers.of_other_precision(board, processor.engine),
+            others: makers.beside(processor.engine),
             processor,
             limit,
             rounding: OnceLock::new(),
@@ -152,11 +155,29 @@ impl Reference {
 
     fn different(&self, output: &str, number: u64, difference: &Difference) -> Error {
         let random = self.model.graph().operators().iter().find(|operator| operator.is_random());
-        let why = random.map_or_else(String::new, |operator| {
-            format!("; the network draws random numbers ('{}'), so no two runs agree", operator.name)
-        });
+        let why = match random {
+            Some(operator) => {
+                format!("; the network draws random numbers ('{}'), so no two runs agree", operator.name)
+            }
+            None if self.others.is_empty() => String::new(),
+            None => self.suspicion(difference),
+        };
         let detail = format!("{}{why}", describe(difference));
-        Error::Different { output: output.to_owned(), frame: self.label(number), detail }
+        let reference = self.processor.engine.title().to_owned();
+        Error::Different { output: output.to_owned(), frame: self.label(number), reference, detail }
+    }
+
+    /// What to look at where something else than the engine of the reference makes results.
+    fn suspicion(&self, difference: &Difference) -> String {
+        let is_nan = difference.worst.iter().any(|worst| worst.expected == "NaN");
+        let others = self.others.join(", ");
+        let nan = if is_nan && others.contains("OpenVINO") {
+            "; OpenVINO makes a number of NaN in Relu, Clip, Max, Min and MaxPool"
+        } else {
+            ""
+        };
+        let reference = self.processor.engine.title();
+        format!("{nan}; {others} computed part of it: a schedule on {reference} alone shows whether that is the cause")
     }
 
     /// How much results differ if every operator is computed and rounded by itself, or the network with another of the
