@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use millstream_backend::{Backend, Tensor, WholeNetwork};
-use millstream_board::{Board, Processor};
+use millstream_board::{Board, EngineName, Processor};
 use millstream_frames::{Difference, Frame, Tolerance, compare, largest_difference};
 use millstream_graph::OperatorId;
 use millstream_onnx::Model;
@@ -94,6 +94,11 @@ impl Reference {
     /// The different frames.
     pub(crate) fn frames(&self) -> &[Frame] {
         &self.frames
+    }
+
+    /// What computes it.
+    pub(crate) fn engine(&self) -> EngineName {
+        self.processor.engine
     }
 
     /// How many different frames there are.

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use millstream_board::{Document, Provenance};
+use millstream_board::{Document, EngineName, Provenance};
 use millstream_schedule::{MissedConstraint, StageId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -115,6 +115,9 @@ pub struct NetworkRun {
     pub largest_difference: f64,
     /// Frames whose results were compared with sequential inference.
     pub checked_frames: usize,
+    /// The engine of that inference; missing: ONNX Runtime.
+    #[serde(default, skip_serializing_if = "EngineName::is_default")]
+    pub reference_engine: EngineName,
     /// The result of comparing with expected results.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected: Option<ExpectedReport>,

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use millstream_backend::Tensor;
+use millstream_board::EngineName;
 use millstream_frames::{Golden, Mismatch, Tolerance, write_results};
 use millstream_runtime::FrameResult;
 
@@ -118,6 +119,11 @@ impl Sink {
     /// How many different frames the results are of.
     pub(crate) fn different_frames(&self) -> usize {
         self.reference.different_frames()
+    }
+
+    /// What computes what results are compared with.
+    pub(crate) fn reference_engine(&self) -> EngineName {
+        self.reference.engine()
     }
 
     /// Whether everything was as expected; the error names the first frames that failed, or the worst elements.

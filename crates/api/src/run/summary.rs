@@ -72,6 +72,7 @@ impl Seen<'_> {
             predicted_joules_per_frame: document.predicted.joules_per_frame,
             largest_difference: sink.largest_difference,
             checked_frames: frames,
+            reference_engine: sink.reference_engine(),
             expected: expected(sink),
             stages: stages(at_work, document, self.metrics),
             operators: Vec::new(),

@@ -127,6 +127,12 @@ pub(super) fn energy(run: &NetworkRun) -> Option<Fact> {
     Some(Fact::new("Energy", text))
 }
 
+/// What computed the sequential inference, where that is not what one thinks of.
+fn by_engine(run: &NetworkRun) -> String {
+    let engine = run.reference_engine;
+    if engine.is_default() { String::new() } else { format!(" by {}", engine.title()) }
+}
+
 /// With those that have no results.
 pub(super) fn all_frames(run: &NetworkRun) -> u64 {
     run.frames as u64 + run.failed_frames + run.dropped_frames
@@ -139,8 +145,9 @@ pub(super) fn results(run: &NetworkRun) -> Vec<Fact> {
         count => format!("{count} different ones, {origin}"),
     };
     let checked = format!(
-        "{} checked against sequential inference ({different}), largest difference {:.1e} of the largest element",
+        "{} checked against sequential inference{} ({different}), largest difference {:.1e} of the largest element",
         counted(run.checked_frames as u64, "frame", "frames"),
+        by_engine(run),
         run.largest_difference
     );
     let mut facts = vec![Fact::new("Results", checked)];
