@@ -65,7 +65,8 @@ pub enum Event<'a> {
     },
     /// An engine can't help on a cluster, and is not used there.
     LeftOut(&'a LeftOutEngine),
-    /// An engine does not run some operators of a network, so that others run them: text for people.
+    /// An engine does not run some operators of a network, so that others run them, or an accelerator runs none: text
+    /// for people.
     Unsupported(&'a str),
     /// An accelerator is not used, because another one drives the same device: text for people.
     OtherDriver(&'a str),

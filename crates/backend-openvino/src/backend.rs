@@ -9,7 +9,7 @@ use millstream_backend::{
     run_timed,
 };
 use millstream_board::Processor;
-use millstream_graph::{Family, OperatorId, Value};
+use millstream_graph::{Family, Graph, OperatorId, Value};
 use millstream_onnx::Model;
 use openvino::InferenceError;
 
@@ -181,7 +181,7 @@ impl OpenVinoBackend {
             Where::Cores => {
                 let threads = self.threads.threads(graph, segment, processor);
                 let hold = (threads > 1).then(|| Hold::new(&self.library, processor.cores.iter().copied()));
-                let properties = settings::of_cores(self.precision, threads, is_timed);
+                let properties = settings::of_cores(self.precision, threads, may_attend(graph, segment), is_timed);
                 (CPU, properties, Some(Pinning::of_current_thread(processor)), hold)
             }
             Where::Device { watch, .. } => {
@@ -284,6 +284,12 @@ impl Observed for OpenVinoBackend {
         let one_way = if self.owns(processor) { self.one_way(bytes) } else { None };
         Ok(one_way.map(|one_way| TransferTimes { upload: one_way, download: one_way }))
     }
+}
+
+/// Whether a segment may have attention: products with what a softmax makes.
+fn may_attend(graph: &Graph, segment: &Segment) -> bool {
+    let has = |op_type: &str| segment.operators.iter().any(|&id| graph.operator(id).op_type == op_type);
+    has("Attention") || (has("Softmax") && (has("MatMul") || has("Einsum")))
 }
 
 /// Which of a segment's inputs each of a compiled model is. It has all of them in their order, but for those that

@@ -25,7 +25,7 @@ pub struct Device {
     pub version: String,
     /// Memory of its own; `None` if it shares the computer's, or does not tell.
     pub memory_bytes: Option<u64>,
-    /// Of [`Precision::REDUCED`], those that it has instructions for.
+    /// Of [`Precision::REDUCED`], those that it is used with: of floats, those that it has instructions for.
     pub reduced_precisions: Vec<Precision>,
 }
 
@@ -113,19 +113,20 @@ fn device_of(core: &Core, device: &DeviceType<'_>) -> Result<Device, InferenceEr
     })
 }
 
-/// Of the precisions that not every device has, those that are named among what one can do.
+/// Of the reduced precisions, those that a device with such capabilities is used with.
 fn reduced_precisions(capabilities: &str) -> Vec<Precision> {
-    let is_named =
-        |precision: &Precision| capabilities.split_whitespace().any(|own| Some(own) == precision.capability());
-    Precision::REDUCED.into_iter().filter(is_named).collect()
+    let is_named = |name: &str| capabilities.split_whitespace().any(|own| own == name);
+    let is_there = |precision: &Precision| precision.capability().is_none_or(is_named);
+    Precision::REDUCED.into_iter().filter(is_there).collect()
 }
 
-/// Why the cores of this computer can't compute with a precision; `None` if they can. OpenVINO would compute with
-/// another one and not say so.
+/// Why the cores of this computer can't compute with a precision; `None` if they can, or nobody knows. OpenVINO would
+/// compute with another one and not say so, or imitate it slowly.
 pub(crate) fn why_cores_lack(precision: Precision) -> Option<String> {
     precision.capability()?;
-    let told = || Core::new().ok()?.get_property(&DeviceType::CPU, &PropertyKey::Other(CAPABILITIES.into())).ok();
-    let is_there = told().is_some_and(|capabilities| reduced_precisions(&capabilities).contains(&precision));
+    let core = Core::new().ok()?;
+    let capabilities = core.get_property(&DeviceType::CPU, &PropertyKey::Other(CAPABILITIES.into())).ok()?;
+    let is_there = reduced_precisions(&capabilities).contains(&precision);
     (!is_there).then(|| precision.missing_instructions())
 }
 
@@ -151,15 +152,22 @@ mod tests {
     #[test]
     fn a_precision_needs_instructions_for_it() {
         assert_eq!(reduced_precisions("BF16 WINOGRAD FP32 INT8 BIN"), [Precision::Int8, Precision::Bf16]);
-        assert_eq!(reduced_precisions("FP16 FP32"), [Precision::F16]);
-        assert!(reduced_precisions("FP32 FP16X").is_empty() && reduced_precisions("").is_empty());
-        assert_eq!(Precision::F32.capability(), None);
+        assert_eq!(reduced_precisions("FP16 FP32"), [Precision::Int8, Precision::F16]);
+        assert_eq!(reduced_precisions("FP32 FP16X"), [Precision::Int8]);
 
         let Ok(library) = OpenVino::load() else {
             return millstream_test_support::not_tested("OPENVINO", "there is no OpenVINO here");
         };
         let cores = library.device("CPU").unwrap().reduced_precisions;
         assert_eq!(why_cores_lack(Precision::F32), None);
+        #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+        {
+            let known = std::fs::read_to_string("/proc/cpuinfo").unwrap();
+            let has = |flag: &str| known.split_whitespace().any(|own| own == flag);
+            assert!(!has("avx512_bf16") || cores.contains(&Precision::Bf16), "{cores:?}");
+            let has_halves = ["avx512_fp16", "amx_fp16", "avx_ne_convert"].map(has).contains(&true);
+            assert!(has_halves || !cores.contains(&Precision::F16), "{cores:?}");
+        }
         for precision in Precision::REDUCED {
             let why = why_cores_lack(precision);
             assert_eq!(why.is_none(), cores.contains(&precision), "{precision:?}: {why:?}");

@@ -71,6 +71,10 @@ pub(crate) fn failed(error: InferenceError) -> BackendError {
     BackendError::failed(said(&error))
 }
 
+/// What it means that OpenVINO can read no model at all: those that it is given are ONNX.
+const NO_READER: &str = "this OpenVINO has no reader of ONNX models, libopenvino_onnx_frontend.so, beside it; fetch all of \
+                         the package again, with `pip install 'openvino==2026.*'`";
+
 /// What OpenVINO says of an error, in one line without where in its own source it was.
 pub(crate) fn said(error: &InferenceError) -> String {
     /// Beginnings of lines that tell nothing to who does not work on OpenVINO.
@@ -83,6 +87,9 @@ pub(crate) fn said(error: &InferenceError) -> String {
         "- Conversion is failed",
     ];
     let text = error.message.clone().unwrap_or_else(|| error.kind.to_string());
+    if text.contains("Unable to read the model") {
+        return NO_READER.to_owned();
+    }
     let lines = text
         .lines()
         .map(str::trim)

@@ -49,6 +49,7 @@
 //!
 //! | operator | when |
 //! |---|---|
+//! | any, on cores | [a precision](Precision) was asked for that the processor has no instructions for |
 //! | any | it reads something of whose shape nothing is known, as behind `NonZero`; it has floats of 64 bits, which the library computes with 32, or strings |
 //! | any | the library says so when it reads the operator (`BitCast`, `CumProd`, `DeformConv`, `Det`, `MaxUnpool`, `TensorScatter`, `TfIdfVectorizer`, those of `ai.onnx.ml`, training `Dropout`, `GridSample` of volumes, some `QLinearMatMul`), or gives the result another shape |
 //! | arithmetic, comparisons, sums, `Clip`, `Where`, `Cast` | a constant that it is given has integers that 32 bits have no place for |

@@ -44,7 +44,7 @@ impl OpenVino {
         if let Some(library) = &*loaded {
             return Ok(library.clone());
         }
-        let named = std::env::var_os(VARIABLE).map(PathBuf::from);
+        let named = std::env::var_os(VARIABLE).filter(|name| !name.is_empty()).map(PathBuf::from);
         let path = find(named.as_deref(), millstream_backend::library_folder().as_deref())?;
         check_file(&path)?;
         let not_loaded = |detail: String| OpenVinoError::NotLoaded { path: path.clone(), detail };

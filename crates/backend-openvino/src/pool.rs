@@ -104,7 +104,7 @@ fn compute(library: &OpenVino, threads: usize) -> Result<(), String> {
     builder.output(&output);
     let model = builder.build().map_err(|error| error.to_string())?;
     let model = model.segment(model.graph().order(), WeightStorage::Inline).map_err(|error| error.to_string())?;
-    let properties = settings::of_cores(Precision::F32, threads, false);
+    let properties = settings::of_cores(Precision::F32, threads, false, false);
     let text = |error: openvino::InferenceError| error.to_string();
     let compiled = CompiledModel::new(library, &model.bytes, CPU, &properties).map_err(text)?;
     let mut request = Request::new(Arc::new(compiled), 1, vec![Place::Given]).map_err(text)?;

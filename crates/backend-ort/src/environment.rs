@@ -35,7 +35,12 @@ static LOADED: Mutex<Option<Environment>> = Mutex::new(None);
 impl Environment {
     /// The library's version, such as `1.31.1`, if its file tells: what the interface tells is how it was built.
     pub fn version(&self) -> Option<String> {
-        version_in(&self.library)
+        const MARK: &[u8] = b"VERS_";
+        let bytes = std::fs::read(&*self.library).ok()?;
+        let after = bytes.windows(MARK.len()).position(|window| window == MARK)? + MARK.len();
+        let is_part = |byte: &u8| byte.is_ascii_digit() || *byte == b'.';
+        let version = bytes.get(after..)?.iter().copied().take_while(|byte| is_part(byte)).collect();
+        String::from_utf8(version).ok().filter(|version| !version.is_empty())
     }
 
     /// Loads ONNX Runtime, or returns what was loaded before.
@@ -107,22 +112,13 @@ impl Environment {
     }
 }
 
-/// The version that stands in a library's file.
-fn version_in(library: &Path) -> Option<String> {
-    const MARK: &[u8] = b"VERS_";
-    let bytes = std::fs::read(library).ok()?;
-    let after = bytes.windows(MARK.len()).position(|window| window == MARK)? + MARK.len();
-    let is_part = |byte: &u8| byte.is_ascii_digit() || *byte == b'.';
-    let version = bytes.get(after..)?.iter().copied().take_while(|byte| is_part(byte)).collect();
-    String::from_utf8(version).ok().filter(|version| !version.is_empty())
-}
-
 /// Why a library could not be loaded, and what to do about it.
 fn not_loaded(error: &LoadDynamicError) -> String {
     let oldest = format!("1.{}", ort::MINOR_VERSION);
     match error {
         LoadDynamicError::BadVersion { version_str, path } => format!(
-            "{} is ONNX Runtime {version_str}, and this program needs {oldest} or newer, as `pip install 'onnxruntime>={oldest}'` brings it",
+            "{} is ONNX Runtime {version_str}, and this program needs {oldest} or newer, such as that of pip's \
+             onnxruntime>={oldest}",
             path.display()
         ),
         other => other.to_string(),

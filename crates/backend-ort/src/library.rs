@@ -19,7 +19,7 @@ impl Library {
     /// What the variable names; else the library that a package has beside the program; else what the system finds by
     /// its name.
     pub(crate) fn find() -> Self {
-        let named = std::env::var_os(VARIABLE).map(PathBuf::from);
+        let named = std::env::var_os(VARIABLE).filter(|name| !name.is_empty()).map(PathBuf::from);
         Self::among(named, millstream_backend::library_folder().as_deref())
     }
 
@@ -37,6 +37,9 @@ impl Library {
     pub(crate) fn check(&self) -> Result<(), String> {
         if !self.name.display().to_string().contains(MAIN_SEPARATOR) {
             return Ok(());
+        }
+        if self.name.is_dir() {
+            return Err(format!("{} is a folder, not the library's file", self.name.display()));
         }
         if !self.name.is_file() {
             return Err(format!("there is no file {}", self.name.display()));
@@ -94,5 +97,7 @@ mod tests {
         }
         let named = Library::among(Some(package.path().join("none.so")), None);
         assert!(named.check().unwrap_err().contains("none.so"));
+        let folder = Library::among(Some(package.path().to_owned()), None);
+        assert!(folder.check().unwrap_err().ends_with("is a folder, not the library's file"));
     }
 }

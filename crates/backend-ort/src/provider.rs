@@ -185,7 +185,9 @@ fn plugin(environment: &Environment, definition: &Provider, library: &Path) -> R
             let path = library.display();
             return Err(format!("there is no file {path}; correct `library` of the provider, or install the plug-in"));
         }
-        fault(library).map_or(Ok(()), Err)?;
+        if let Some(fault) = fault(library) {
+            return Err(format!("{fault}; correct `library` of the provider, or install the plug-in again"));
+        }
     }
     let provider = definition.provider.as_str();
     environment.register_plugin(provider, library)?;

@@ -19,12 +19,15 @@ impl TryFrom<Vec<EngineName>> for EngineSet {
     }
 }
 
-/// Names with commas between them; `all` stands for several.
+/// What stands for several engines.
+pub(crate) const ALL: &str = "all";
+
+/// Names with commas between them, and spaces where one likes; `all` stands for several.
 impl FromStr for EngineSet {
     type Err = BoardError;
 
     fn from_str(text: &str) -> Result<Self, BoardError> {
-        let (all, named): (Vec<&str>, Vec<&str>) = text.split(',').partition(|name| *name == "all");
+        let (all, named): (Vec<&str>, Vec<&str>) = text.split(',').map(str::trim).partition(|name| *name == ALL);
         let mut engines: Vec<EngineName> = if all.is_empty() { Vec::new() } else { Self::all().iter().collect() };
         for name in named {
             let engine = name.parse()?;

@@ -57,7 +57,7 @@ pub enum BoardError {
     },
     /// A board has no engine of this name.
     #[error(
-        "board '{board}' has no engine '{engine}', only {}; a provider of ONNX Runtime becomes one in `providers` of a board file, which is then given with --board",
+        "board '{board}' has no engine '{engine}', only {}; a provider of ONNX Runtime becomes one in `providers` of a board file, which then has to be given as the board",
         engines.join(", ")
     )]
     UnknownEngine {

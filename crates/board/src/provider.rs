@@ -11,6 +11,7 @@ use crate::accelerator::Accelerator;
 use crate::cluster::Cluster;
 use crate::engine::EngineName;
 use crate::engine_label::EngineLabel;
+use crate::engine_text::ALL;
 use crate::error::BoardError;
 
 /// An execution provider of ONNX Runtime as an engine: of clusters, where it brings other kernels for their cores, or
@@ -94,6 +95,9 @@ pub(crate) fn check(
         let field = |name: &str| format!("providers[{index}].{name}");
         if !engines.insert(provider.engine) {
             return invalid(field("engine"), format!("is '{}' a second time", provider.engine));
+        }
+        if provider.engine.as_str() == ALL {
+            return invalid(field("engine"), format!("is '{ALL}', which means several: a provider needs another name"));
         }
         if is_on_every_board(provider.engine) {
             let detail = format!("is '{}', which every board has: a provider needs another name", provider.engine);

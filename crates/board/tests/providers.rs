@@ -118,6 +118,7 @@ fn impossible_providers_name_the_field() {
             more(r#""engine": "xnnpack""#, r#""engine": "openvinobf16""#),
             "providers[0].engine: is 'openvinobf16', which every board has",
         ),
+        (more(r#""engine": "xnnpack""#, r#""engine": "all""#), "providers[0].engine: is 'all', which means several"),
         (more(r#""engine": "xnnpack""#, r#""engine": "xnn-pack""#), "'xnn-pack' can't be the name of an engine"),
         (more("XnnpackExecutionProvider", "Xnn pack"), "'Xnn pack' can't be the name of an execution provider"),
         (more(r#""backend_type""#, r#""""#), "providers[1].options: has ''"),

@@ -9,10 +9,14 @@ use crate::profile::NetworkProfile;
 
 /// An engine that could save a smaller part of a network's time than this is left out.
 const LEAST_GAIN: f64 = 0.02;
+/// Engines tell the times of operators in whole microseconds, and not what they do around them. Of operators that take
+/// less than this on average, a first look shows too little.
+const SHORTEST_OPERATOR_SECONDS: f64 = 10e-6;
 
 impl LeftOutEngine {
     /// The engines that are not worth measuring further, by what each operator took in a first look at all of them, on
-    /// each number of cores. One engine stays on every cluster.
+    /// each number of cores. One engine stays on every cluster, and all that run something where operators take too
+    /// short for a first look.
     pub fn of(network: &NetworkProfile, board: &Board) -> Vec<Self> {
         let several = board.clusters().iter().filter(|cluster| cluster.engines.iter().len() > 1);
         several.flat_map(|cluster| Self::of_cluster(network, cluster)).collect()
@@ -32,6 +36,12 @@ impl LeftOutEngine {
                 None => left_out.push(entry(engine, None)),
             }
         }
+        let is_short = |engine: EngineName| {
+            mean_seconds(network, &cluster.class(1).with_engine(engine)) < SHORTEST_OPERATOR_SECONDS
+        };
+        if cluster.engines.iter().any(is_short) {
+            return left_out;
+        }
         while kept.len() > 1 {
             let gains = kept.keys().map(|&engine| (gain(engine, &kept), engine));
             let Some((least, engine)) = gains.min_by(|one, other| one.0.total_cmp(&other.0)) else { break };
@@ -43,6 +53,13 @@ impl LeftOutEngine {
         }
         left_out
     }
+}
+
+/// What an operator took on average, of those that were traced on a processor; infinite without any.
+fn mean_seconds(network: &NetworkProfile, class: &ProcessorClass) -> f64 {
+    let traced = network.operator_samples.iter().filter(|sample| sample.processor == *class);
+    let (count, sum) = traced.fold((0_u32, 0.0), |(count, sum), sample| (count + 1, sum + sample.time.median_seconds));
+    if count == 0 { f64::INFINITY } else { sum / f64::from(count) }
 }
 
 /// What each block took in a trace, for ever if it does not run there; `None` if nothing of the network was traced there.
@@ -160,6 +177,17 @@ mod tests {
         assert_eq!((only.engine, only.gain), (EngineName::OnnxRuntime, Some(0.0)));
         // Of two that are equal, one stays.
         assert_eq!(look(equal, Some(equal)).len(), 1);
+    }
+
+    /// Clocks show nothing of what takes a microsecond, and an engine that seems quick may do much around its operators.
+    #[test]
+    fn of_short_operators_a_first_look_shows_too_little() {
+        let look_in = |unit: f64| {
+            let in_unit = |times: [[f64; 3]; 2]| times.map(|times| times.map(|time| time * unit));
+            look(in_unit([[1.0; 3]; 2]), Some(in_unit([[2.0; 3]; 2])))
+        };
+        assert!(look_in(9e-6).is_empty());
+        assert_eq!(look_in(11e-6).len(), 1);
     }
 
     #[test]

@@ -15,7 +15,7 @@ pub struct LeftOutEngine {
     /// The engine.
     pub engine: EngineName,
     /// The part of the network's time that it could save at most, by running every block that it is quicker at; missing
-    /// if it runs none of the network's operators on some number of cores.
+    /// if it runs none of the network's operators.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gain: Option<f64>,
 }
@@ -51,10 +51,7 @@ impl fmt::Display for LeftOutEngine {
                 )
             }
             None => {
-                write!(
-                    formatter,
-                    "{engine} is left out on {cluster}: on some number of its cores, it runs none of the network's operators"
-                )
+                write!(formatter, "{engine} is left out on {cluster}: it runs none of the network's operators")
             }
         }
     }

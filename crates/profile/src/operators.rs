@@ -129,6 +129,9 @@ fn inputs(
     capture(workload, &parts.map(<[OperatorId]>::to_vec).collect::<Vec<_>>(), processors)
 }
 
+/// The clocks of engines tick in microseconds: of an operator for which they show nothing, this is the mean.
+const HALF_A_TICK: f64 = 0.5e-6;
+
 /// What one run of all processors of a round showed of those that are measured.
 struct Trace {
     parts: Vec<Part>,
@@ -178,7 +181,10 @@ impl Trace {
         pooled
             .into_iter()
             .filter_map(|((processor, operators), (seconds, conditions))| {
-                let time = Statistics::of(&seconds).filter(|time| time.median_seconds > 0.0)?;
+                let mut time = Statistics::of(&seconds)?;
+                if time.median_seconds <= 0.0 {
+                    time.median_seconds = HALF_A_TICK;
+                }
                 Some(OperatorSample { processor, operators, concurrent, time, conditions })
             })
             .collect()

@@ -33,9 +33,12 @@ pub(crate) fn with_able_engine(
         return Ok(able);
     }
     let Some(operator) = refused(&processor) else { return Ok(processor) };
+    if let Some(reason) = lacking(cluster, backend, graph) {
+        return Err(reason);
+    }
     let reason = backend.why_refused(operator, &processor).map_or(String::new(), |reason| format!(": {reason}"));
     let (engine, operator) = (processor.engine.title(), graph.operator(operator));
-    // With whatever precision, OpenVINO refuses the same.
+    // With whatever precision, OpenVINO refuses the same operators.
     let is_alike = |own: EngineName, other: EngineName| own == other || (own.is_openvino() && other.is_openvino());
     let is_new = |other: &EngineName| !cluster.engines.iter().any(|own| is_alike(own, *other));
     let other = EngineName::BUILT_IN.into_iter().find(is_new);
@@ -43,4 +46,20 @@ pub(crate) fn with_able_engine(
         .map_or(String::new(), |other| format!("; name another engine as well, as in {},{other}", cluster.engines));
     let named = format!("'{}' ({})", operator.name, operator.op_type);
     Err(Error::Unfit(format!("{engine} does not run the operator {named}{reason}{remedy}")))
+}
+
+/// The error of a precision that a cluster's only engine was to have, and that its cores have no instructions for.
+fn lacking(cluster: &Cluster, backend: &dyn Backend, graph: &Graph) -> Option<Error> {
+    let engine = Some(cluster.engines.first()).filter(|engine| engine.reduced_precision().is_some())?;
+    let processor = cluster.processor(cluster.cores.first().map(|core| core.id)).with_engine(engine);
+    let mut operators = graph.order().iter();
+    if cluster.engines.iter().count() > 1 || operators.any(|&id| backend.supports(id, &processor)) {
+        return None;
+    }
+    let reason = backend.why_refused(*graph.order().first()?, &processor)?;
+    let plain = EngineName::OpenVino;
+    Some(Error::Unfit(format!(
+        "{engine} runs nothing on {}: {reason}; {plain} computes as the model says",
+        cluster.label
+    )))
 }

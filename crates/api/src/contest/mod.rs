@@ -210,8 +210,9 @@ fn refused_by(engine: EngineName, network: &Network, board: &Board, backend: &dy
     let order = network.graph().order();
     let refused: Vec<OperatorId> = order.iter().copied().filter(|&id| !backend.supports(id, &core)).collect();
     let first = network.graph().operator(*refused.first()?);
+    let why = backend.why_refused(*refused.first()?, &core).map_or_else(String::new, |why| format!(": {why}"));
     Some(format!(
-        "{} is no rival: it does not run {} of {} operators, '{}' ({}) the first of them",
+        "{} is no rival: it does not run {} of {} operators, '{}' ({}) the first of them{why}",
         engine.title(),
         refused.len(),
         order.len(),

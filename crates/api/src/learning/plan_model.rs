@@ -1,6 +1,7 @@
 //! The search's model of a network's plans on this computer, which every trial corrects.
 
-use millstream_board::Board;
+use millstream_board::{Board, ProcessorClass};
+use millstream_cost::Nanoseconds;
 use millstream_pipeline::{Objective, Plan, PlannedReplica, PlannedStage, choose, score};
 use millstream_predict::samples::SegmentSample;
 use millstream_predict::{Profile, fit};
@@ -21,18 +22,20 @@ const TRIAL_NOISE: f64 = 1.03;
 /// A frame that several cores share may have been this much slower: how soon one core hears of another changes on
 /// shared machines from minute to minute.
 const SHARED_FRAME_NOISE: f64 = 1.15;
-/// The whole network on several cores, which wait for each other after every operator, may have been this much slower:
-/// the quantised MobileNet v2 takes 1.8 ms with ONNX Runtime and 1.5 ms with OpenVINO for some seconds or minutes, and 2.5
-/// ms and 1.9 ms for others.
-pub(super) const WHOLE_FRAME_NOISE: f64 = 1.4;
-/// Where several plans are as good but for noise, each is tried so often at the most: means of four trials have half the
-/// noise of one.
+/// A short frame of the whole network may have been this much slower on several cores, which wait for each other after
+/// every operator: on two cores of a virtual machine, the quantised MobileNet v2 takes 1.8 ms with ONNX Runtime and 1.5 ms
+/// with OpenVINO in some minutes, 2.5 ms and 1.9 ms in others.
+const SHORT_FRAME_NOISE: f64 = 1.4;
+/// In longer frames, what the cores wait for each other is a small part.
+const SHORT_FRAME: Nanoseconds = Nanoseconds(10_000_000);
+/// Where several plans are as good but for noise, each is tried so often at the most: medians of four trials have about
+/// half the noise of one.
 const MOST_TRIALS: u64 = 4;
-/// How often what is chosen is tried at least, and what may be better but for a machine that changed in between.
+/// How often what is chosen is tried at least, and others at the most that may be better but for a machine that changed
+/// in between.
 const CONFIRMED: u64 = 2;
-/// The same with the whole network on several cores: one trial of three in another minute does not turn the means of
-/// the three.
-const WHOLE_CONFIRMED: u64 = 3;
+/// How often short frames on several cores are tried: a median of three does not change with one in another minute.
+const SHORT_FRAME_TRIALS: u64 = 3;
 
 /// A plan as something to try: the same as another if its stages and processors are, whatever their times.
 #[derive(Debug, Clone)]
@@ -101,12 +104,24 @@ impl PlanModel<'_> {
         if self.is_within(TRIAL_NOISE, plan, best) {
             return MOST_TRIALS;
         }
-        let is_latency = self.objective == Objective::Latency;
-        if is_latency && is_whole_on_several_cores(plan) && self.is_within(WHOLE_FRAME_NOISE, plan, best) {
-            return WHOLE_CONFIRMED;
+        if self.is_unsteady(plan) && self.is_within(SHORT_FRAME_NOISE, plan, best) {
+            return SHORT_FRAME_TRIALS;
         }
-        let is_shared = is_latency && (shares_frames(plan) || shares_frames(best));
+        let is_shared = self.objective == Objective::Latency && (shares_frames(plan) || shares_frames(best));
         if is_shared && self.is_within(SHARED_FRAME_NOISE, plan, best) { CONFIRMED } else { 0 }
+    }
+
+    /// By what a plan may be quicker than it is known to be, if it is for latency, and one processor of several cores has
+    /// the whole network; `None` for others.
+    pub(super) fn whole_frame_noise(&self, plan: &Plan) -> Option<f64> {
+        let is_concerned = self.objective == Objective::Latency && several_cores(plan).is_some();
+        let noise = || if self.is_unsteady(plan) { SHORT_FRAME_NOISE } else { SHARED_FRAME_NOISE };
+        is_concerned.then(noise)
+    }
+
+    /// Whether it is for latency, and several cores share short frames of the whole network.
+    fn is_unsteady(&self, plan: &Plan) -> bool {
+        self.objective == Objective::Latency && several_cores(plan).is_some() && plan.latency <= SHORT_FRAME
     }
 
     /// Whether a plan would be chosen over the best one if it took so many times less.
@@ -206,11 +221,12 @@ fn shares_frames(plan: &Plan) -> bool {
     replicas.any(|replica| replica.processors.iter().map(|class| class.count).sum::<usize>() > 1)
 }
 
-/// Whether one processor of several cores has the whole network.
-pub(super) fn is_whole_on_several_cores(plan: &Plan) -> bool {
-    let [PlannedStage { replicas, .. }] = plan.stages.as_slice() else { return false };
-    let [PlannedReplica { processors, .. }] = replicas.as_slice() else { return false };
-    matches!(processors.as_slice(), [class] if class.count > 1)
+/// The processor of several cores that has the whole network, if one has.
+pub(super) fn several_cores(plan: &Plan) -> Option<&ProcessorClass> {
+    let [PlannedStage { replicas, .. }] = plan.stages.as_slice() else { return None };
+    let [PlannedReplica { processors, .. }] = replicas.as_slice() else { return None };
+    let [processor] = processors.as_slice() else { return None };
+    Some(processor).filter(|processor| processor.count > 1)
 }
 
 /// Adds samples to the network's profile; a newer sample of the same segment replaces the older one.
@@ -227,8 +243,6 @@ fn replace_samples(profile: &mut Profile, network: &Network, samples: &[SegmentS
 #[cfg(test)]
 pub(crate) mod tests {
     #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-    use millstream_board::ProcessorClass;
-    use millstream_cost::Nanoseconds;
     use millstream_onnx::ReadOptions;
     use millstream_predict::samples::{OperatorSample, SampleConditions};
     use millstream_predict::{NetworkProfile, Statistics};

@@ -7,10 +7,11 @@ use millstream_pipeline::{
 };
 use millstream_schedule::replicated_period;
 
-use crate::learning::plan_model::{PlanModel, WHOLE_FRAME_NOISE, is_whole_on_several_cores};
+use crate::learning::plan_model::{PlanModel, several_cores};
 use crate::plans::timed::with_what_has_times;
 
-/// A simple plan is worth a trial if it would be chosen in case it took its predicted times divided by this.
+/// A simple plan is worth a trial if it would be chosen in case it took its predicted times divided by this, or by more
+/// where several cores have the whole network (`PlanModel::hope`).
 const WORTH_A_TRIAL: f64 = 1.1;
 
 impl PlanModel<'_> {
@@ -23,7 +24,7 @@ impl PlanModel<'_> {
         }
         let without_teams = pareto_front(&self.plans.problem.clone().without_teams()).ok()?;
         let rival = self.plans.best_of(&without_teams, self.objective)?;
-        self.is_worth_a_trial(rival, known).then(|| rival.clone())
+        self.is_worth_a_trial(rival, known, WORTH_A_TRIAL).then(|| rival.clone())
     }
 
     /// The best plan that leaves the network whole, on one processor or on many, if that may be better than what was
@@ -34,12 +35,12 @@ impl PlanModel<'_> {
         if self.plans.lessons.tried.is_empty() {
             return None;
         }
-        let mut untried = self.whole_plans().concat();
-        untried.retain(|whole| !self.is_tried(whole) && !self.is_part_of_tried(whole));
-        let mut untried: Vec<Plan> = untried.into_iter().map(|whole| self.with_seen_times(whole)).collect();
+        let wholes = self.whole_plans().concat();
+        let untried = wholes.iter().filter(|whole| !self.is_tried(whole) && !self.is_part_of_tried(whole));
+        let mut untried: Vec<Plan> = untried.map(|whole| self.with_seen_times(whole.clone())).collect();
         // Nothing that was tried may have kept to the constraints.
         if let Some(known) = self.best_tried() {
-            untried.retain(|whole| self.is_worth_a_trial(whole, known));
+            untried.retain(|whole| self.is_worth_a_trial(whole, known, self.hope(whole, &wholes)));
         }
         self.plans.best_of(&untried, self.objective).cloned()
     }
@@ -111,11 +112,21 @@ impl PlanModel<'_> {
         })
     }
 
-    /// Whether a plan was not tried, and would be chosen over one that was if it took a little less than predicted.
-    fn is_worth_a_trial(&self, rival: &Plan, known: &Plan) -> bool {
-        // Its parts may have been measured when several cores heard of each other late.
-        let is_shared = self.objective == Objective::Latency && is_whole_on_several_cores(rival);
-        let hoped = rival.clone().divided_by(if is_shared { WHOLE_FRAME_NOISE } else { WORTH_A_TRIAL });
+    /// How many times less a plan that leaves the network whole may take than predicted. More for several cores, whose
+    /// costs may be of a minute in which they waited longer for each other than now; of a cluster's numbers of cores with
+    /// one engine, that goes for the one that is predicted to be quickest, or all would be tried on a large cluster.
+    fn hope(&self, whole: &Plan, wholes: &[Plan]) -> f64 {
+        let Some((noise, own)) = self.whole_frame_noise(whole).zip(several_cores(whole)) else { return WORTH_A_TRIAL };
+        let is_alike = |other: &&Plan| {
+            several_cores(other).is_some_and(|class| class.cluster == own.cluster && class.engine == own.engine)
+        };
+        let mut alike = wholes.iter().filter(is_alike);
+        if alike.all(|other| whole.latency <= other.latency) { noise } else { WORTH_A_TRIAL }
+    }
+
+    /// Whether a plan was not tried, and would be chosen over one that was if it took so many times less than predicted.
+    fn is_worth_a_trial(&self, rival: &Plan, known: &Plan, hope: f64) -> bool {
+        let hoped = rival.clone().divided_by(hope);
         choose(&[known, &hoped], self.objective) == Some(1) && !self.is_tried(rival)
     }
 }
@@ -215,17 +226,44 @@ mod tests {
     #[test]
     fn two_cores_with_another_engine_are_tried_for_latency_though_their_costs_are_a_third_more() {
         let board = board("B2@onnxruntime,openvino");
-        for (objective, nanoseconds, is_tried) in
-            [(Objective::Latency, 670, true), (Objective::Latency, 720, false), (Objective::Throughput, 670, false)]
-        {
+        for (objective, unit, openvino, is_tried) in [
+            (Objective::Latency, 1, 670, true),
+            (Objective::Latency, 1, 720, false),
+            (Objective::Throughput, 1, 670, false),
+            // Of longer frames, waiting is a smaller part.
+            (Objective::Latency, 1000, 670, false),
+            (Objective::Latency, 1000, 560, true),
+        ] {
             let time = |class: &ProcessorClass| match (class.count, class.engine.is_default()) {
-                (1, _) => 2000,
-                (_, true) => 500,
-                (_, false) => nanoseconds,
+                (1, _) => 2000 * unit,
+                (_, true) => 500 * unit,
+                (_, false) => openvino * unit,
             };
             let tried = next_whole(&board, time, objective, only("B2"));
-            assert_eq!(tried.as_deref(), is_tried.then_some("B2@openvino"), "{objective} {nanoseconds}");
+            assert_eq!(tried.as_deref(), is_tried.then_some("B2@openvino"), "{objective} {unit} {openvino}");
         }
+    }
+
+    /// Or a large cluster would have all of its numbers of cores tried.
+    #[test]
+    fn of_a_large_cluster_only_the_quickest_number_of_cores_is_given_more_hope() {
+        let network = Network::open("zoo:tiny-darknet", ReadOptions::default()).unwrap();
+        let board = board("B8@onnxruntime,openvino");
+        let time = |class: &ProcessorClass| {
+            let alone = if class.engine.is_default() { 8000 } else { 10_000 };
+            Some(alone / class.count as u64)
+        };
+        let table = table(network.graph(), &board, |_, class| time(class));
+        let mut plans = Plans::search(&network, &board, &table, Aim::default(), &Control::new()).unwrap();
+        plans.lessons.tried = only("B8")(whole_network_plans(&plans.problem));
+
+        let mut profile = Profile::new(&board, crate::provenance());
+        let mut model = model(&network, &board, &mut profile, plans, Objective::Latency);
+        while let Some(next) = model.untried_whole() {
+            model.plans.lessons.tried.push(next);
+        }
+        let tried: Vec<String> = model.plans.lessons.tried.iter().map(Plan::configuration).collect();
+        assert_eq!(tried, ["B8", "B8@openvino"]);
     }
 
     /// Instances that hold each other up do not show how soon one alone has a frame done.

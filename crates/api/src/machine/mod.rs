@@ -155,7 +155,7 @@ impl Machine {
         }
     }
 
-    /// The same for something that was measured with these engines and can't be used with another one.
+    /// The same for something that was measured with these engines: whoever asks for some of them gets these.
     ///
     /// # Errors
     /// [`Error::Unfit`] if somebody asked for another engine.
@@ -165,7 +165,7 @@ impl Machine {
         let is_there = |label: &str| machine.board.clusters().iter().any(|cluster| cluster.label == label);
         let measured: Engines = engines.clone().into_iter().filter(|(label, _)| is_there(label)).collect();
         let asked = machine.board.engines();
-        if asked == measured {
+        if are_among(&machine.board, &measured) {
             return Ok(machine);
         }
         let engines_of = |engines: &Engines| {
@@ -202,6 +202,14 @@ impl Machine {
             Some(core) => Err(Error::NotHere { core: core.id, board: self.board.name().to_owned(), allowed }),
         }
     }
+}
+
+/// Whether each cluster of a board computes with engines that these have for it, and no others.
+pub(crate) fn are_among(board: &Board, engines: &Engines) -> bool {
+    board.clusters().iter().all(|cluster| {
+        let there = engines.get(&cluster.label).cloned().unwrap_or_default();
+        cluster.engines.iter().all(|engine| there.contains(engine))
+    })
 }
 
 /// Whether a device of OpenVINO's is meant by these engines: nothing computes with less precision unless somebody asks
@@ -244,6 +252,8 @@ mod tests {
         let machine = |board: &str| Machine::of_board(millstream_test_support::board(board));
         let with = |label: &str, engine: EngineName| Engines::from([(label.to_owned(), engine.into())]);
         let (usual, openvino) = (EngineName::OnnxRuntime, EngineName::OpenVino);
+        let both =
+            || Engines::from(["B", "s"].map(|label| (label.to_owned(), "onnxruntime,openvino".parse().unwrap())));
 
         let chosen = machine("B1+s1").with_only_engines(&with("s", openvino)).unwrap();
         assert_eq!(chosen.board().engines(), with("s", openvino), "nobody asked for others");
@@ -260,6 +270,8 @@ mod tests {
                 Some("onnxruntime on B, openvino on s, not of openvino on B, openvino on s"),
             ),
             (usual, Engines::new(), None),
+            // One of several.
+            (openvino, both(), None),
             // What the costs say of another cluster is no matter here.
             (usual, with("u", openvino), None),
         ] {

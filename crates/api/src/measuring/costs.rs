@@ -2,14 +2,14 @@
 
 use std::path::Path;
 
-use millstream_board::Board;
+use millstream_board::{Board, BoardDocument};
 use millstream_cost::CostTable;
 use millstream_predict::{CostModels, Profile, fit};
 
 use crate::control::Control;
 use crate::error::{Error, InFile};
 use crate::files;
-use crate::machine::{Machine, built_in};
+use crate::machine::{Machine, are_among, built_in};
 use crate::measuring::profiling::report_left_out;
 use crate::network::Network;
 
@@ -32,6 +32,23 @@ fn predicted_from(profile: &Profile, network: &Network) -> String {
         names => format!("{} networks", names.len()),
     };
     format!("the profile is not of {}: its costs are predicted from those of {names}", network.name())
+}
+
+/// A board with the engines that something was measured with, if its own are among these.
+fn measured_board(board: &Board, measured: &BoardDocument) -> Result<Board, Error> {
+    let engines = Board::try_from(measured.clone())?.engines();
+    let is_part = are_among(board, &engines);
+    Ok(if is_part { board.clone().with_engines_of(&engines) } else { board.clone() })
+}
+
+/// The costs of a board's own engines alone.
+fn of_own_engines(mut costs: CostTable, board: &Board) -> CostTable {
+    for class in costs.class_ids() {
+        if !board.processor_classes().any(|own| own == costs.classes()[class.index()]) {
+            costs.clear(class);
+        }
+    }
+    costs
 }
 
 /// The source of a network's costs.
@@ -77,7 +94,7 @@ impl CostSource<'_> {
         };
         let known = profile.as_ref().and_then(|profile| profile.network(network.digest()));
         match (known, &profile) {
-            (Some(known), _) => report_left_out(known, control),
+            (Some(known), _) => report_left_out(known, machine.board(), control),
             (None, Some(profile)) => control.warn(&predicted_from(profile, network)),
             (None, None) => {}
         }
@@ -90,16 +107,23 @@ impl CostSource<'_> {
     /// [`Error::File`] if the file is not usable, [`Error::NoProfile`] if there is no cached profile.
     pub fn table(self, network: &Network, machine: &Machine) -> Result<CostTable, Error> {
         let board = machine.board();
-        let fit = |profile: &Profile| fit(profile, board, network.digest(), network.graph(), network.chain());
+        let fit =
+            |profile: &Profile, board: &Board| fit(profile, board, network.digest(), network.graph(), network.chain());
         match self {
             Self::Table(table) => Ok(table.clone()),
             Self::Models(path) => {
                 let models = CostModels::from_json(&built_in::costs(path)?).in_file(path)?;
-                models.table(board, network.digest(), network.graph(), network.chain()).in_file(path)
+                let measured = measured_board(board, &models.board).in_file(path)?;
+                let table = models.table(&measured, network.digest(), network.graph(), network.chain());
+                Ok(of_own_engines(table.in_file(path)?, board))
             }
-            Self::Profile(path) => fit(&read_profile(path)?).in_file(path),
+            Self::Profile(path) => {
+                let profile = read_profile(path)?;
+                let measured = measured_board(board, &profile.board).in_file(path)?;
+                Ok(of_own_engines(fit(&profile, &measured).in_file(path)?, board))
+            }
             Self::Cached => match machine.cache.load(network, board) {
-                Some(profile) => fit(&profile).in_file(Path::new("the cached profile")),
+                Some(profile) => fit(&profile, board).in_file(Path::new("the cached profile")),
                 None => Err(Error::no_profile(network, board)),
             },
         }
@@ -111,12 +135,15 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
     use std::sync::{Arc, Mutex};
 
+    use millstream_board::{EngineSet, ProcessorClass};
     use millstream_onnx::ReadOptions;
+    use millstream_pipeline::Plan;
     use millstream_test_support::board;
 
     use super::*;
     use crate::control::Event;
     use crate::learning::plan_model::tests::profiled;
+    use crate::plans::{Aim, Plans};
     use crate::provenance::provenance;
 
     #[test]
@@ -145,5 +172,40 @@ mod tests {
         assert!(warnings(&measured).is_empty());
         let expected = "the profile is not of squeezenet: its costs are predicted from those of tiny-darknet";
         assert_eq!(warnings(&other), [expected]);
+    }
+
+    /// Of a profile of two engines, schedules can be planned with either alone.
+    #[test]
+    fn one_of_several_engines_that_were_measured_may_be_asked_for() {
+        let network = Network::open("zoo:tiny-darknet", ReadOptions::default()).unwrap();
+        let board = board("B2@onnxruntime,openvino");
+        let mut profile = Profile::new(&board, provenance());
+        let seconds = |class: &ProcessorClass| if class.engine.is_default() { 1e-3 } else { 2e-3 };
+        profile.networks.push(profiled(&network, &board, seconds));
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("profile.json");
+        files::write(&path, &files::to_json(&profile).unwrap()).unwrap();
+
+        let source = CostSource::Profile(&path);
+        for (asked, expected) in [
+            ("onnxruntime", Some("B1")),
+            ("openvino", Some("B1@openvino")),
+            ("openvino,onnxruntime", Some("B1")),
+            ("openvinoint8", None),
+        ] {
+            let asked = Machine::of_board(board.clone()).with_engines(asked.parse::<EngineSet>().unwrap());
+            let Ok(machine) = source.machine(&asked) else {
+                assert_eq!(expected, None);
+                assert!(source.table(&network, &asked).is_err());
+                continue;
+            };
+            let table = source.table(&network, &machine).unwrap();
+            let plans = Plans::search(&network, machine.board(), &table, Aim::default(), &Control::new()).unwrap();
+            let used = |plan: &Plan| plan.configuration().contains(expected.unwrap_or_default());
+            let engines = plans.front.iter().map(Plan::configuration).collect::<Vec<_>>();
+            assert!(plans.front.iter().all(used), "{engines:?}");
+            let is_openvino = expected.is_some_and(|name| name.ends_with("@openvino"));
+            assert!(engines.iter().all(|name| name.contains("openvino") == is_openvino), "{engines:?}");
+        }
     }
 }

@@ -3,9 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use millstream_backend::{Backend, Observed};
-use millstream_board::{Accelerator, Board, Processor};
-use millstream_graph::Graph;
+use millstream_backend::Observed;
+use millstream_board::{Accelerator, Board};
 use millstream_predict::samples::TransferSample;
 use millstream_predict::{LeftOutEngine, NetworkProfile, Profile, UnsupportedOperators};
 use millstream_profile::{
@@ -53,7 +52,7 @@ pub(crate) fn cached(machine: &Machine, network: &Network, is_fresh: bool, contr
         return None;
     }
     control.emit(&Event::CachedProfile { created, age: age(created), during: Interference::during(profiled) });
-    report_left_out(profiled, control);
+    report_left_out(profiled, board, control);
     Some(known)
 }
 
@@ -73,9 +72,6 @@ pub(crate) fn known_or_measured(
 ) -> Result<(Profile, Backends), Error> {
     let board = machine.board();
     let backends = Backends::open(board, network.model(), known.as_ref())?;
-    idle_accelerators(board, network.graph(), &*backends.backend()).iter().for_each(|idle| {
-        control.emit(&Event::Unsupported(idle));
-    });
     if let Some(profile) = known {
         return Ok((profile, backends));
     }
@@ -87,19 +83,6 @@ pub(crate) fn known_or_measured(
     } else {
         Err(Error::Interrupted)
     }
-}
-
-/// What is said of the accelerators that run no operator of a network.
-fn idle_accelerators(board: &Board, graph: &Graph, backend: &dyn Backend) -> Vec<String> {
-    let is_idle = |own: &Processor| !graph.order().iter().any(|&operator| backend.supports(operator, own));
-    let of = |own: &Accelerator| {
-        let processor = Processor::accelerator(own.label.clone());
-        let first = graph.order().first().filter(|_| is_idle(&processor))?;
-        let why = backend.why_refused(*first, &processor);
-        let why = why.map_or_else(String::new, |why| format!("; of '{}', for one: {why}", graph.operator(*first).name));
-        Some(format!("{} is not used: it runs none of the network's operators{why}", own.label))
-    };
-    board.accelerators().iter().filter_map(of).collect()
 }
 
 /// Measures what the profile does not know yet of a network. Returns whether it now knows everything: if not, somebody
@@ -171,8 +154,8 @@ pub(crate) fn report_disturbance(profile: &Profile, network: &Network, board: &B
     disturbed::report(&format!("measuring {} on {}", network.name(), board.name()), by, control);
 }
 
-/// Says which engines are not used, and which of the others do not run all operators.
-pub(crate) fn report_left_out(known: &NetworkProfile, control: &Control) {
+/// Says which engines and accelerators are not used, and which of the others do not run all operators.
+pub(crate) fn report_left_out(known: &NetworkProfile, board: &Board, control: &Control) {
     known.left_out.iter().for_each(|left_out| control.emit(&Event::LeftOut(left_out)));
     let is_used = |missing: &&UnsupportedOperators| {
         let is_it =
@@ -182,6 +165,17 @@ pub(crate) fn report_left_out(known: &NetworkProfile, control: &Control) {
     for missing in known.unsupported.iter().filter(is_used) {
         control.emit(&Event::Unsupported(&known.unsupported_text(missing)));
     }
+    for idle in idle_accelerators(known, board) {
+        let text = format!("{idle} is not used: it runs none of the network's operators");
+        control.emit(&Event::Unsupported(&text));
+    }
+}
+
+/// The accelerators of which a network that was measured has no sample.
+fn idle_accelerators<'a>(known: &NetworkProfile, board: &'a Board) -> Vec<&'a str> {
+    let is_sampled = |own: &Accelerator| known.operator_samples.iter().any(|seen| seen.processor.cluster == own.label);
+    let idle = board.accelerators().iter().filter(|own| !known.operator_samples.is_empty() && !is_sampled(own));
+    idle.map(|own| own.label.as_str()).collect()
 }
 
 /// A network that is being measured. Each step returns whether it is done: if not, somebody asked to stop.
@@ -211,8 +205,20 @@ impl Measuring<'_> {
         known.operator_samples = samples;
         known.unsupported = unsupported_operators(&self.workload, self.board);
         known.left_out = LeftOutEngine::of(known, self.board);
-        report_left_out(known, self.control);
+        report_left_out(known, self.board, self.control);
+        for left_out in known.left_out.iter().filter(|left_out| left_out.gain.is_none()) {
+            if let Some(why) = self.why_nothing_runs(left_out) {
+                self.control.emit(&Event::Unsupported(&format!("{} on {}: {why}", left_out.engine, left_out.cluster)));
+            }
+        }
         Ok(true)
+    }
+
+    /// Why an engine runs nothing of the network: what it says of the first operator.
+    fn why_nothing_runs(&self, left_out: &LeftOutEngine) -> Option<String> {
+        let cluster = self.board.clusters().iter().find(|cluster| cluster.label == left_out.cluster)?;
+        let processor = cluster.processor(cluster.cores.first().map(|core| core.id)).with_engine(left_out.engine);
+        self.workload.backend.why_refused(*self.workload.graph.order().first()?, &processor)
     }
 
     /// Operators in parts.
@@ -249,9 +255,9 @@ impl Measuring<'_> {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-    use millstream_backend::{BackendError, PreparedSegment, Segment};
+    use std::sync::{Arc, Mutex};
+
     use millstream_board::EngineName;
-    use millstream_graph::OperatorId;
     use millstream_onnx::ReadOptions;
     use millstream_test_support::board;
 
@@ -287,36 +293,27 @@ mod tests {
         assert!(!kept(None, &[]));
     }
 
-    /// Refuses everything on accelerators but one operator on one of them.
-    struct Refusing(OperatorId);
-
-    impl Backend for Refusing {
-        fn name(&self) -> &str {
-            "refusing"
-        }
-
-        fn supports(&self, operator: OperatorId, processor: &Processor) -> bool {
-            processor.cluster == "G" && operator == self.0
-        }
-
-        fn why_refused(&self, _: OperatorId, processor: &Processor) -> Option<String> {
-            (processor.cluster == "N").then(|| "it has no such thing".to_owned())
-        }
-
-        fn prepare(&self, _: &Segment, _: &Processor) -> Result<Box<dyn PreparedSegment>, BackendError> {
-            Err(BackendError::Unavailable { backend: "refusing".to_owned(), detail: String::new() })
-        }
-    }
-
     #[test]
-    fn accelerators_that_run_no_operator_are_named() {
+    fn accelerators_that_run_no_operator_are_told() {
         let network = Network::open("zoo:tiny-darknet", ReadOptions::default()).unwrap();
-        let refusing = Refusing(network.graph().order()[3]);
-        let idle = idle_accelerators(&board("B1+G+N+V=gpu"), network.graph(), &refusing);
-        let nothing = "is not used: it runs none of the network's operators";
-        let first = &network.graph().operator(network.graph().order()[0]).name;
-        let reasoned = format!("N {nothing}; of '{first}', for one: it has no such thing");
-        assert_eq!(idle, [reasoned, format!("V {nothing}")]);
+        let board = board("B1+G+N");
+        let told = |known: &NetworkProfile| {
+            let told = Arc::new(Mutex::new(Vec::new()));
+            let noted = Arc::clone(&told);
+            let control = Control::new().observed_by(move |event| {
+                if let Event::Unsupported(text) = event {
+                    noted.lock().unwrap().push((*text).to_owned());
+                }
+            });
+            report_left_out(known, &board, &control);
+            told.lock().unwrap().clone()
+        };
+        let mut known = profiled(&network, &board, |_| 1e-3);
+        assert!(told(&known).is_empty());
+        known.operator_samples.retain(|sample| sample.processor.cluster != "N");
+        assert_eq!(told(&known), ["N is not used: it runs none of the network's operators"]);
+        known.operator_samples.clear();
+        assert!(told(&known).is_empty(), "nothing was measured");
     }
 
     #[test]

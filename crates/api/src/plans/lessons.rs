@@ -25,8 +25,8 @@ const MORE_THAN_NOISE: f64 = 0.98;
 pub(crate) struct Lessons {
     /// Plans that were tried, with the numbers that they were seen to have.
     pub(crate) tried: Vec<Plan>,
-    /// In how many trials each was seen; once, those for which it is not said.
-    trials: Vec<u64>,
+    /// What each trial of these showed, of those that were tried more than once.
+    seen: Vec<Vec<Plan>>,
     teams: Vec<TeamTrial>,
 }
 
@@ -57,8 +57,8 @@ struct Explanation {
 }
 
 impl Lessons {
-    /// Takes in what a trial showed of a plan and its schedule. A plan that was tried before has the mean of what was
-    /// known and what this trial showed.
+    /// Takes in what a trial showed of a plan and its schedule. A plan that was tried before has the median of what its
+    /// trials showed: of three, one that was disturbed does not count.
     pub(crate) fn add(&mut self, schedule: &Schedule, measured: Plan) {
         for (stage, times) in StageId::all(measured.stages.len()).zip(&measured.stages) {
             for (replica, replica_times) in times.replicas.iter().enumerate().filter(|(_, times)| times.is_team()) {
@@ -66,12 +66,15 @@ impl Lessons {
                 self.teams.push(TeamTrial { team, schedule, stage, replica, measured: replica_times.time });
             }
         }
-        self.trials.resize(self.tried.len(), 1);
-        let known = self.tried.iter_mut().zip(&mut self.trials);
-        match known.into_iter().find(|(tried, _)| tried.is_same_pipeline(&measured)) {
-            Some((tried, trials)) => {
-                *tried = mean(tried, *trials, measured);
-                *trials += 1;
+        self.seen.resize(self.tried.len(), Vec::new());
+        let mut known = self.tried.iter_mut().zip(&mut self.seen);
+        match known.find(|(tried, _)| tried.is_same_pipeline(&measured)) {
+            Some((tried, seen)) => {
+                if seen.is_empty() {
+                    seen.push(tried.clone());
+                }
+                seen.push(measured);
+                *tried = median(seen).unwrap_or_else(|| tried.clone());
             }
             None => self.tried.push(measured),
         }
@@ -80,7 +83,7 @@ impl Lessons {
     /// In how many trials a plan that was tried was seen.
     pub(crate) fn trials_of(&self, plan: &Plan) -> u64 {
         let place = self.tried.iter().position(|tried| tried.is_same_pipeline(plan));
-        place.and_then(|place| self.trials.get(place)).copied().unwrap_or(1)
+        place.and_then(|place| self.seen.get(place)).map_or(1, |seen| seen.len().max(1) as u64)
     }
 
     /// Whether there is something to see in trying a plan out: it was not tried, and if its stages were, with a team's
@@ -153,15 +156,18 @@ impl Lessons {
     }
 }
 
-/// The plan with the mean of the times that so many trials of it showed together, and one more.
-fn mean(known: &Plan, trials: u64, seen: Plan) -> Plan {
-    let mean = |known: Nanoseconds, seen: Nanoseconds| {
-        Nanoseconds((known.0.saturating_mul(trials).saturating_add(seen.0)) / (trials + 1))
-    };
-    let times = known.stages.iter().zip(&seen.stages);
-    let times = times.map(|(one, other)| one.times().into_iter().zip(other.times()).map(|(a, b)| mean(a, b)).collect());
-    let (times, period) = (times.collect(), mean(known.period, seen.period));
-    seen.with_measured(times, period)
+/// What was in the middle of several trials of a plan by its period; the mean of two of an even number.
+fn median(seen: &[Plan]) -> Option<Plan> {
+    let mut by_period: Vec<&Plan> = seen.iter().collect();
+    by_period.sort_by_key(|plan| plan.period);
+    let last = by_period.len().checked_sub(1)?;
+    let [below, above] = [*by_period.get(last / 2)?, *by_period.get(by_period.len() / 2)?];
+
+    let mean = |one: Nanoseconds, other: Nanoseconds| Nanoseconds(one.0.midpoint(other.0));
+    let stages = below.stages.iter().zip(&above.stages);
+    let times =
+        stages.map(|(one, other)| one.times().into_iter().zip(other.times()).map(|(a, b)| mean(a, b)).collect());
+    Some(below.clone().with_measured(times.collect(), mean(below.period, above.period)))
 }
 
 #[cfg(test)]

@@ -37,10 +37,19 @@ impl ResultMakers {
         }
     }
 
-    /// What computes results and is not the engine of the reference: engines of cores, and accelerators by their labels.
+    /// What may compute results and is not the engine of the reference: engines of cores, and accelerators by their
+    /// labels.
     pub(crate) fn beside(&self, reference: EngineName) -> Vec<String> {
         let engines = self.engines.iter().filter(|&&engine| engine != reference);
         engines.map(|engine| engine.title().to_owned()).chain(self.accelerators.iter().cloned()).collect()
+    }
+
+    /// Whether OpenVINO is among what may compute results, or makes the reference.
+    pub(crate) fn has_openvino(&self, board: &Board, reference: EngineName) -> bool {
+        let is_used = |own: &&Accelerator| self.accelerators.contains(&own.label);
+        let mut accelerators = board.accelerators().iter().filter(is_used);
+        let mut engines = self.engines.iter().chain(std::iter::once(&reference));
+        engines.any(EngineName::is_openvino) || accelerators.any(Accelerator::is_of_openvino)
     }
 
     /// A core with each engine that has another precision than the one of the reference, and the accelerators that may
@@ -107,6 +116,15 @@ mod tests {
         assert_eq!(all.beside(EngineName::OnnxRuntime), ["OpenVINO bf16", "G", "N", "P", "V"]);
         let bf16 = EngineName::OpenVinoWith(millstream_board::ReducedPrecision::Bf16);
         assert_eq!(all.beside(bf16), ["ONNX Runtime", "G", "N", "P", "V"]);
+
+        let of = |processor: Processor| {
+            let stage = Stage { replicas: vec![Replica::single(processor, Vec::new())] };
+            ResultMakers::those_of(&Schedule { stages: vec![stage] })
+        };
+        let cores = of(Processor::new("B", [0]));
+        assert!(!cores.has_openvino(&desk(), EngineName::OnnxRuntime) && cores.has_openvino(&desk(), bf16));
+        assert!(of(Processor::accelerator("V")).has_openvino(&desk(), EngineName::OnnxRuntime));
+        assert!(!of(Processor::accelerator("G")).has_openvino(&desk(), EngineName::OnnxRuntime));
     }
 
     #[test]

@@ -35,6 +35,8 @@ pub(crate) struct Reference {
     other_precisions: Vec<Processor>,
     /// What else than the engine of `expected` makes results that are checked.
     others: Vec<String>,
+    /// Whether OpenVINO is among these, or made `expected`.
+    has_openvino: bool,
     /// How long a frame may take.
     limit: Option<Duration>,
     /// How much rounding and other precisions change the results; found out when somebody has to know.
@@ -61,6 +63,7 @@ impl Reference {
             let results = run_within(&mut whole, &frame.tensors, limit);
             expected.push(results.map_err(|source| Error::Refused { label: frame.label.clone(), source })?);
         }
+
         let outputs = graph.outputs().iter().map(|&id| graph.value(id).name.clone()).collect();
         let processor = first_core(board, &*backend, graph)?;
         Ok(Self {
@@ -71,6 +74,7 @@ impl Reference {
             backend,
             other_precisions: makers.of_other_precision(board, processor.engine),
             others: makers.beside(processor.engine),
+            has_openvino: makers.has_openvino(board, processor.engine),
             processor,
             limit,
             rounding: OnceLock::new(),
@@ -164,7 +168,6 @@ impl Reference {
             Some(operator) => {
                 format!("; the network draws random numbers ('{}'), so no two runs agree", operator.name)
             }
-            None if self.others.is_empty() => String::new(),
             None => self.suspicion(difference),
         };
         let detail = format!("{}{why}", describe(difference));
@@ -172,17 +175,21 @@ impl Reference {
         Error::Different { output: output.to_owned(), frame: self.label(number), reference, detail }
     }
 
-    /// What to look at where something else than the engine of the reference makes results.
+    /// What to look at where results differ.
     fn suspicion(&self, difference: &Difference) -> String {
-        let is_nan = difference.worst.iter().any(|worst| worst.expected == "NaN");
-        let others = self.others.join(", ");
-        let nan = if is_nan && others.contains("OpenVINO") {
-            "; OpenVINO makes a number of NaN in Relu, Clip, Max, Min and MaxPool"
+        let is_nan = difference.worst.iter().any(|worst| worst.found == "NaN" || worst.expected == "NaN");
+        let nan = if is_nan && self.has_openvino {
+            "; where ONNX gives NaN, OpenVINO gives a number (in Relu, Clip, Max, Min and MaxPool)"
         } else {
             ""
         };
-        let reference = self.processor.engine.title();
-        format!("{nan}; {others} computed part of it: a schedule on {reference} alone shows whether that is the cause")
+        if self.others.is_empty() {
+            return nan.to_owned();
+        }
+        let (others, reference) = (self.others.join(", "), self.processor.engine);
+        format!(
+            "{nan}; {others} may have computed it: a schedule with {reference} alone shows whether that is the cause"
+        )
     }
 
     /// How much results differ if every operator is computed and rounded by itself, or the network with another of the
@@ -291,6 +298,15 @@ mod tests {
 
     /// The same for a board, of whose parts those of another are checked.
     fn passes_on(board: &Board, checked: &Board, backend: Rectifying, times: f32) -> bool {
+        let reference = reference_on(board, checked, backend);
+        let expected = reference.expected[0][0].as_f32().unwrap();
+        assert!(expected.iter().any(|value| *value > 0.0), "something to be wrong about");
+        let result = Tensor::from_f32([64], expected.iter().map(|value| value * times).collect());
+        reference.check(0, &[result]).is_ok()
+    }
+
+    /// What results on a board are compared with, of whose parts those of another are checked.
+    fn reference_on(board: &Board, checked: &Board, backend: Rectifying) -> Reference {
         let mut builder = ModelBuilder::new("one");
         let input = builder.input("x", [64]);
         let made = builder.node("Relu", &[&input]);
@@ -298,11 +314,7 @@ mod tests {
         let network = Network::of_model(Arc::new(builder.build().unwrap()), "one", ReadOptions::default());
 
         let makers = ResultMakers::all_of(checked);
-        let reference = Reference::new(&network, Arc::new(backend), board, &makers, None).unwrap();
-        let expected = reference.expected[0][0].as_f32().unwrap();
-        assert!(expected.iter().any(|value| *value > 0.0), "something to be wrong about");
-        let result = Tensor::from_f32([64], expected.iter().map(|value| value * times).collect());
-        reference.check(0, &[result]).is_ok()
+        Reference::new(&network, Arc::new(backend), board, &makers, None).unwrap()
     }
 
     #[test]
@@ -327,6 +339,34 @@ mod tests {
             "nobody knows by how much"
         );
     }
+
+    #[test]
+    fn a_wrong_result_is_told_with_the_engines_that_may_be_the_cause() {
+        let told = |engines: &str, times: f32| {
+            let machine = Machine::detect().unwrap().with_engines(engines.parse::<EngineSet>().unwrap());
+            let rectifying = Rectifying { reduced: 1.0, is_refused: false };
+            let reference = reference_on(machine.board(), machine.board(), rectifying);
+            let expected = reference.expected[0][0].as_f32().unwrap();
+            let result = Tensor::from_f32([64], expected.iter().map(|value| value * times).collect());
+            reference.check(0, &[result]).unwrap_err().to_string()
+        };
+        let alone = told("onnxruntime", 2.0);
+        assert!(alone.contains("differs from sequential inference by ONNX Runtime: "), "{alone}");
+        assert!(!alone.contains("may have computed it") && !told("onnxruntime", f32::NAN).contains("OpenVINO"));
+        let both = told("onnxruntime,openvino", 2.0);
+        assert!(
+            both.ends_with(
+                "; OpenVINO may have computed it: a schedule with onnxruntime alone shows whether that is the cause"
+            ),
+            "{both}"
+        );
+        assert!(!both.contains("NaN"));
+        for engines in ["onnxruntime,openvino", "openvino"] {
+            let nan = told(engines, f32::NAN);
+            assert!(nan.contains("where ONNX gives NaN, OpenVINO gives a number"), "{nan}");
+        }
+    }
+
     #[test]
     fn a_device_is_excused_by_its_precision_and_not_by_what_it_always_gets_wrong() {
         let mut npu = Accelerator::new("N", AcceleratorKind::Npu);

@@ -115,7 +115,7 @@ pub struct NetworkRun {
     pub largest_difference: f64,
     /// Frames whose results were compared with sequential inference.
     pub checked_frames: usize,
-    /// The engine of that inference; missing: ONNX Runtime.
+    /// The engine of the sequential inference that results were compared with; missing: ONNX Runtime.
     #[serde(default, skip_serializing_if = "EngineName::is_default")]
     pub reference_engine: EngineName,
     /// The result of comparing with expected results.

@@ -127,8 +127,8 @@ pub(super) fn energy(run: &NetworkRun) -> Option<Fact> {
     Some(Fact::new("Energy", text))
 }
 
-/// What computed the sequential inference, where that is not what one thinks of.
-fn by_engine(run: &NetworkRun) -> String {
+/// What computed the sequential inference, if it was not ONNX Runtime.
+pub(super) fn by_engine(run: &NetworkRun) -> String {
     let engine = run.reference_engine;
     if engine.is_default() { String::new() } else { format!(" by {}", engine.title()) }
 }

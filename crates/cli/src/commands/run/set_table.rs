@@ -5,7 +5,7 @@ use millstream_report::{Align, Fact, Table, milliseconds, rate_beside};
 
 use crate::output;
 
-use super::facts::all_frames;
+use super::facts::{all_frames, by_engine};
 use super::table::operator_table;
 
 pub(super) fn print(set: &[Scheduled], outcomes: &[NetworkOutcome]) {
@@ -20,8 +20,9 @@ pub(super) fn print(set: &[Scheduled], outcomes: &[NetworkOutcome]) {
     output::fact(&Fact::new("Rounds", format!("{:.2} a second measured", rounds_hertz(periods))));
     let largest = reports().map(|report| report.largest_difference).fold(0.0, f64::max);
     let frames: usize = reports().map(|report| report.frames).sum();
+    let engine = reports().next().map_or_else(String::new, by_engine);
     let checked = format!(
-        "{frames} frames checked against sequential inference, largest difference {largest:.1e} of the largest element"
+        "{frames} frames checked against sequential inference{engine}, largest difference {largest:.1e} of the largest element"
     );
     output::fact(&Fact::new("Results", checked));
 
