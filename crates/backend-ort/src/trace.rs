@@ -11,6 +11,9 @@ const KERNEL_SUFFIX: &str = "_kernel_time";
 /// What it appends to the name of the value that a node makes when it gives the node a blocked layout.
 const BLOCKED_SUFFIX: &str = "_nchwc";
 
+/// What it puts before the name of a node that an activation was fused with.
+const FUSED: &str = "fused ";
+
 /// What the types of nodes begin with that move values from one memory to another; they are none of an operator's time.
 const MOVES: &str = "Memcpy";
 
@@ -83,7 +86,11 @@ pub fn operator_times(
             let Some(owner) = owner else { continue };
             *times.entry(owner).or_default() += event.dur as f64 * 1e-6;
             if known[index].is_some() && seen.insert(owner) {
-                nodes.push(Node { operator: owner, op_type: event.args.op_name.clone() });
+                // What is named after its first operator runs those that follow, and none before it.
+                let is_first = names.by_whole_name(&event.name).is_none();
+                let first_type = || graph.operator(owner).op_type.clone();
+                let op_type = if is_first { first_type() } else { event.args.op_name.clone() };
+                nodes.push(Node { operator: owner, op_type });
             }
         }
         for (operator, time) in times {
@@ -169,8 +176,25 @@ impl<'a> Names<'a> {
     }
 
     fn find(&self, event: &str) -> Option<OperatorId> {
+        self.by_whole_name(event).or_else(|| self.by_first(event))
+    }
+
+    /// Several operators in one node are called after the first, with what made them one behind it, such as
+    /// `MatMul_0/MatMulAddFusion`.
+    fn by_first(&self, event: &str) -> Option<OperatorId> {
+        let mut rest = event.strip_prefix(FUSED).unwrap_or(event);
+        while let Some((before, _)) = rest.rsplit_once('/') {
+            if let Some(&operator) = self.operators.get(before) {
+                return Some(operator);
+            }
+            rest = before;
+        }
+        None
+    }
+
+    fn by_whole_name(&self, event: &str) -> Option<OperatorId> {
         let name = event.strip_suffix(KERNEL_SUFFIX).unwrap_or(event);
-        let name = name.strip_prefix("fused ").unwrap_or(name);
+        let name = name.strip_prefix(FUSED).unwrap_or(name);
         let plain = name.rsplit_once("_token_").map_or(name, |(plain, _)| plain);
         let by_value = plain.strip_suffix(BLOCKED_SUFFIX).and_then(|value| self.values.get(value));
         let by_name = || [name, plain].into_iter().find_map(|name| self.operators.get(name));
@@ -180,7 +204,7 @@ impl<'a> Names<'a> {
 
 #[cfg(test)]
 pub(crate) mod tests {
-    use millstream_onnx::ModelBuilder;
+    use millstream_onnx::{ModelBuilder, Weight};
 
     use super::*;
 
@@ -223,6 +247,31 @@ pub(crate) mod tests {
         assert_eq!(names, [vec!["Relu_0"], vec!["Sigmoid_1", "Mul_2", "Identity_3"]]);
         assert_eq!(times[0].seconds, [11e-6, 12e-6]);
         assert!((times[1].seconds[0] - 25e-6).abs() < 1e-12, "{:?}", times[1].seconds);
+    }
+
+    #[test]
+    fn what_is_named_after_its_first_operator_runs_those_behind_it() {
+        let mut builder = ModelBuilder::new("perceptron");
+        let mut value = builder.input("x", [1, 4]);
+        let matrix = builder.weight("w", &Weight::from_f32([4, 4], vec![0.5; 16]));
+        let bias = builder.weight("b", &Weight::from_f32([4], vec![0.5; 4]));
+        for _ in 0..2 {
+            let product = builder.node("MatMul", &[&value, &matrix]);
+            let sum = builder.node("Add", &[&product, &bias]);
+            value = builder.node("Relu", &[&sum]);
+        }
+        builder.output(&value);
+        let model = builder.build().unwrap();
+        let graph = model.graph();
+        let nodes = [
+            ("fused MatMul_0/MatMulAddFusion", "FusedGemm", 10),
+            ("fused MatMul_3/MatMulAddFusion_token_0", "FusedGemm", 20),
+        ];
+        let times = operator_times(&profile(&nodes, 2), graph, graph.order(), 1).unwrap();
+        let groups: Vec<Vec<usize>> =
+            times.iter().map(|times| times.operators.iter().map(|id| id.index()).collect()).collect();
+        assert_eq!(groups, [[0, 1, 2], [3, 4, 5]]);
+        assert_eq!(times[1].seconds, [21e-6]);
     }
 
     #[test]
