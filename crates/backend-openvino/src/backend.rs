@@ -181,7 +181,7 @@ impl OpenVinoBackend {
             Where::Cores => {
                 let threads = self.threads.threads(graph, segment, processor);
                 let hold = (threads > 1).then(|| Hold::new(&self.library, processor.cores.iter().copied()));
-                let properties = settings::of_cores(self.precision, threads, may_attend(graph, segment), is_timed);
+                let properties = settings::of_cores(self.precision, threads, may_attend(graph), is_timed);
                 (CPU, properties, Some(Pinning::of_current_thread(processor)), hold)
             }
             Where::Device { watch, .. } => {
@@ -286,9 +286,10 @@ impl Observed for OpenVinoBackend {
     }
 }
 
-/// Whether a segment may have attention: products with what a softmax makes.
-fn may_attend(graph: &Graph, segment: &Segment) -> bool {
-    let has = |op_type: &str| segment.operators.iter().any(|&id| graph.operator(id).op_type == op_type);
+/// Whether a network may have attention: products with what a softmax makes. Of the whole network, so that each of its
+/// segments is computed by the same kernels as the whole.
+fn may_attend(graph: &Graph) -> bool {
+    let has = |op_type: &str| graph.operators().iter().any(|operator| operator.op_type == op_type);
     has("Attention") || (has("Softmax") && (has("MatMul") || has("Einsum")))
 }
 

@@ -72,7 +72,7 @@ pub(crate) fn failed(error: InferenceError) -> BackendError {
 }
 
 /// What it means that OpenVINO can read no model at all: those that it is given are ONNX.
-const NO_READER: &str = "this OpenVINO has no reader of ONNX models, libopenvino_onnx_frontend.so, beside it; fetch all of \
+const NO_READER: &str = "this OpenVINO has no reader of ONNX models beside it (openvino_onnx_frontend); fetch all of \
                          the package again, with `pip install 'openvino==2026.*'`";
 
 /// What OpenVINO says of an error, in one line without where in its own source it was.
@@ -87,7 +87,8 @@ pub(crate) fn said(error: &InferenceError) -> String {
         "- Conversion is failed",
     ];
     let text = error.message.clone().unwrap_or_else(|| error.kind.to_string());
-    if text.contains("Unable to read the model") {
+    // It lists the readers that it has.
+    if text.contains("Unable to read the model") && !text.contains("onnx") {
         return NO_READER.to_owned();
     }
     let lines = text

@@ -21,7 +21,7 @@ pub enum Precision {
 }
 
 impl Precision {
-    /// Those with less than the model says.
+    /// Those with less precision than the model says.
     pub const REDUCED: [Self; 3] = [Self::Int8, Self::F16, Self::Bf16];
 
     /// What a device that has instructions for it names among what it can do; `None` where it names nothing, or names
@@ -78,7 +78,7 @@ impl Hint {
 pub(crate) type Properties = Vec<(&'static str, String)>;
 
 /// What a model is compiled with for cores: so many threads, which do not leave the thread that runs it. `may_attend`:
-/// it may have attention.
+/// the network that it is of may have attention.
 pub(crate) fn of_cores(precision: Precision, threads: usize, may_attend: bool, is_timed: bool) -> Properties {
     let mut properties = vec![
         ("INFERENCE_NUM_THREADS", threads.to_string()),

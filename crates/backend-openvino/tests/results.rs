@@ -90,8 +90,7 @@ fn attention_with_a_mask_is_right_in_every_precision() {
         Tensor::from_f32(shape, (0..shape.iter().product()).map(|index| element(index + skip)).collect())
     };
     let mask = (0..12).map(|token| if token % 3 == 0 { -1e4 } else { 0.0 }).collect();
-    let inputs = [[1, 4, 12, 8]; 3].map(|shape| shape).into_iter().zip([0, 1000, 2000]);
-    let mut inputs: Vec<Tensor> = inputs.map(|(shape, skip)| tensor(shape, skip)).collect();
+    let mut inputs: Vec<Tensor> = [0, 1000, 2000].into_iter().map(|skip| tensor([1, 4, 12, 8], skip)).collect();
     inputs.push(Tensor::from_f32([1, 1, 1, 12], mask));
     let run = |backend: &dyn Backend| {
         let mut network = WholeNetwork::prepare(model.graph(), backend, &processor()).unwrap();

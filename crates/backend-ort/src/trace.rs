@@ -11,6 +11,8 @@ const KERNEL_SUFFIX: &str = "_kernel_time";
 /// What it appends to the name of the value that a node makes when it gives the node a blocked layout.
 const BLOCKED_SUFFIX: &str = "_nchwc";
 
+/// What it puts behind the name of a product that the addition of a bias was fused with.
+const PRODUCT_FUSION: &str = "/MatMulAddFusion";
 /// What it puts before the name of a node that an activation was fused with.
 const FUSED: &str = "fused ";
 
@@ -86,11 +88,10 @@ pub fn operator_times(
             let Some(owner) = owner else { continue };
             *times.entry(owner).or_default() += event.dur as f64 * 1e-6;
             if known[index].is_some() && seen.insert(owner) {
-                // What is named after its first operator runs those that follow, and none before it.
-                let is_first = names.by_whole_name(&event.name).is_none();
-                let first_type = || graph.operator(owner).op_type.clone();
-                let op_type = if is_first { first_type() } else { event.args.op_name.clone() };
-                nodes.push(Node { operator: owner, op_type });
+                // A product that a sum was fused with is named after the product, and runs nothing before it.
+                let is_product = event.name.contains(PRODUCT_FUSION);
+                let op_type = if is_product { &graph.operator(owner).op_type } else { &event.args.op_name };
+                nodes.push(Node { operator: owner, op_type: op_type.clone() });
             }
         }
         for (operator, time) in times {
@@ -176,20 +177,16 @@ impl<'a> Names<'a> {
     }
 
     fn find(&self, event: &str) -> Option<OperatorId> {
-        self.by_whole_name(event).or_else(|| self.by_first(event))
+        self.by_whole_name(event).or_else(|| self.by_one_of_several(event))
     }
 
-    /// Several operators in one node are called after the first, with what made them one behind it, such as
-    /// `MatMul_0/MatMulAddFusion`.
-    fn by_first(&self, event: &str) -> Option<OperatorId> {
-        let mut rest = event.strip_prefix(FUSED).unwrap_or(event);
-        while let Some((before, _)) = rest.rsplit_once('/') {
-            if let Some(&operator) = self.operators.get(before) {
-                return Some(operator);
-            }
-            rest = before;
-        }
-        None
+    /// Several operators in one node are called after one of them, with what made them one behind it, such as
+    /// `MatMul_0/MatMulAddFusion` or `Mul_7/LayerNormFusion/`.
+    fn by_one_of_several(&self, event: &str) -> Option<OperatorId> {
+        let name = event.strip_suffix(KERNEL_SUFFIX).unwrap_or(event);
+        let name = name.strip_prefix(FUSED).unwrap_or(name).trim_end_matches('/');
+        let (operator, made_by) = name.rsplit_once('/')?;
+        self.operators.get(operator).copied().filter(|_| made_by.contains("Fusion"))
     }
 
     fn by_whole_name(&self, event: &str) -> Option<OperatorId> {
@@ -250,7 +247,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn what_is_named_after_its_first_operator_runs_those_behind_it() {
+    fn a_product_runs_the_sum_and_the_activation_behind_it() {
         let mut builder = ModelBuilder::new("perceptron");
         let mut value = builder.input("x", [1, 4]);
         let matrix = builder.weight("w", &Weight::from_f32([4, 4], vec![0.5; 16]));
@@ -272,6 +269,30 @@ pub(crate) mod tests {
             times.iter().map(|times| times.operators.iter().map(|id| id.index()).collect()).collect();
         assert_eq!(groups, [[0, 1, 2], [3, 4, 5]]);
         assert_eq!(times[1].seconds, [21e-6]);
+    }
+
+    #[test]
+    fn a_normalisation_runs_the_operators_before_the_one_that_it_is_named_after() {
+        let mut builder = ModelBuilder::new("normalisation");
+        let input = builder.input("x", [1, 4]);
+        let first = builder.node("Relu", &[&input]);
+        let mean = builder.node("ReduceMean", &[&first]);
+        let rest = builder.node("Sub", &[&first, &mean]);
+        let scale = builder.weight("s", &Weight::from_f32([4], vec![2.0; 4]));
+        let scaled = builder.node("Mul", &[&rest, &scale]);
+        builder.output(&scaled);
+        let model = builder.build().unwrap();
+        let graph = model.graph();
+        let nodes = [("Relu_0", "Relu", 10), ("Mul_3/LayerNormFusion/", "LayerNormalization", 20)];
+        let times = operator_times(&profile(&nodes, 2), graph, graph.order(), 1).unwrap();
+        let groups: Vec<Vec<usize>> =
+            times.iter().map(|times| times.operators.iter().map(|id| id.index()).collect()).collect();
+        assert_eq!(groups, [vec![0], vec![1, 2, 3]]);
+
+        // What is behind another operator's name, but not by fusing it, is that of none.
+        let names = Names::new(graph, graph.order());
+        assert_eq!(names.find("Mul_3/Other_kernel_time"), None);
+        assert!(names.find("Mul_3_kernel_time").is_some());
     }
 
     #[test]

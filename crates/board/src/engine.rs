@@ -197,7 +197,7 @@ mod tests {
         let int8 = EngineName::OpenVinoWith(ReducedPrecision::Int8);
         assert_eq!(names("all,openvinoint8"), [&EngineName::BUILT_IN[..], &[int8]].concat());
         assert!("openvino,openvino".parse::<EngineSet>().is_err());
-        assert_eq!(names("openvino, onnxruntime"), names("openvino,onnxruntime"));
+        assert_eq!(names("OpenVINO, onnxruntime"), names("openvino,onnxruntime"));
         assert_eq!(serde_json::from_str::<EngineSet>(r#"["openvino"]"#).unwrap(), EngineName::OpenVino.into());
         assert_eq!(serde_json::to_string(&both).unwrap(), r#"["openvino","onnxruntime"]"#);
         assert!("openvino,".parse::<EngineSet>().is_err());

@@ -45,7 +45,7 @@ impl FromStr for EngineName {
     type Err = BoardError;
 
     fn from_str(text: &str) -> Result<Self, BoardError> {
-        match Self::known().find(|engine| engine.name() == text) {
+        match Self::known().find(|engine| engine.name().eq_ignore_ascii_case(text)) {
             Some(engine) => Ok(engine),
             None => EngineLabel::try_from(text).map(Self::Provider),
         }

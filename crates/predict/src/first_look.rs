@@ -9,6 +9,8 @@ use crate::profile::NetworkProfile;
 
 /// An engine that could save a smaller part of a network's time than this is left out.
 const LEAST_GAIN: f64 = 0.02;
+/// What the clocks of engines count in.
+const TICK_SECONDS: f64 = 1e-6;
 /// Engines tell the times of operators in whole microseconds, and not what they do around them. Of operators that take
 /// less than this on average, a first look shows too little.
 const SHORTEST_OPERATOR_SECONDS: f64 = 10e-6;
@@ -59,11 +61,16 @@ impl LeftOutEngine {
     }
 }
 
-/// What an operator took on average, of those that were traced on a processor; infinite without any.
+/// What an operator took on average, of those that were traced on a processor and took a microsecond or more; infinite
+/// without any trace, and nothing if all took less.
 fn mean_seconds(network: &NetworkProfile, class: &ProcessorClass) -> f64 {
     let traced = network.operator_samples.iter().filter(|sample| sample.processor == *class);
-    let (count, sum) = traced.fold((0_u32, 0.0), |(count, sum), sample| (count + 1, sum + sample.time.median_seconds));
-    if count == 0 { f64::INFINITY } else { sum / f64::from(count) }
+    let times: Vec<f64> = traced.map(|sample| sample.time.median_seconds).collect();
+    if times.is_empty() {
+        return f64::INFINITY;
+    }
+    let seen: Vec<f64> = times.into_iter().filter(|&time| time >= TICK_SECONDS).collect();
+    seen.iter().sum::<f64>() / seen.len().max(1) as f64
 }
 
 /// What each block took in a trace, for ever if it does not run there; `None` if nothing of the network was traced there.
@@ -190,8 +197,11 @@ mod tests {
             let in_unit = |times: [[f64; 3]; 2]| times.map(|times| times.map(|time| time * unit));
             look(in_unit([[1.0; 3]; 2]), Some(in_unit([[2.0; 3]; 2])))
         };
-        assert!(look_in(9e-6).is_empty());
+        assert!(look_in(9e-6).is_empty() && look_in(0.2e-6).is_empty());
         assert_eq!(look_in(11e-6).len(), 1);
+        // Those that are done in no time do not make others short.
+        let mixed = |times: [f64; 3]| [times.map(|time| time * 1e-6); 2];
+        assert_eq!(look(mixed([30.0, 0.5, 0.5]), Some(mixed([60.0, 0.5, 0.5]))).len(), 1);
     }
 
     #[test]

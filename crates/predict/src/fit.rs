@@ -142,7 +142,7 @@ impl Fitting<'_> {
         for (times, fused) in blocks.iter_mut().zip(&self.predicted_fused) {
             fused.sum_into_first(times);
         }
-        let runs = vec![true; blocks.len()];
+        let runs = self.measured.map_or_else(|| vec![true; blocks.len()], |network| network.blocks_run_on(class));
         Ok(Some(ExpectedTimes { blocks, estimated: BTreeSet::new(), runs }))
     }
 }

@@ -88,10 +88,32 @@ fn an_engine_that_was_left_out_runs_nothing() {
     let mut profile = profile(&model, &[(EngineName::OnnxRuntime, &[0, 1], 100.0)]);
     let missing = costs(&profile, &model).unwrap_err().to_string();
     assert!(missing.contains("B1@openvino"), "{missing}");
+    let unsupported =
+        UnsupportedOperators { cluster: "B".to_owned(), engine: EngineName::OpenVino, operators: vec![0, 1] };
+    profile.networks[0].unsupported.push(unsupported);
     profile.networks[0].left_out = LeftOutEngine::of(&profile.networks[0], &board());
     let table = costs(&profile, &model).unwrap();
     assert_eq!(times(&table, EngineName::OpenVino), [None, None]);
     assert!(times(&table, EngineName::OnnxRuntime)[0].is_some());
+}
+
+/// An engine may tell nothing of what it runs, as of operators that take no time.
+#[test]
+fn blocks_that_an_engine_refuses_are_for_others_though_it_was_not_traced() {
+    let model = chain_of_convolutions();
+    let (onnx_runtime, openvino) = (EngineName::OnnxRuntime, EngineName::OpenVino);
+    let mut profile = profile(&model, &[(onnx_runtime, &[0, 1, 2, 3], 100.0)]);
+    let network = &mut profile.networks[0];
+    network.unsupported = vec![UnsupportedOperators { cluster: "B".to_owned(), engine: openvino, operators: vec![2] }];
+    network.left_out = LeftOutEngine::of(network, &board());
+    assert_eq!(network.left_out, []);
+    for ends in [[0, 2], [0, 1], [3, 4]] {
+        network.samples.push(segment(openvino, ends, 20.0));
+    }
+    let table = costs(&profile, &model).unwrap();
+    let processor = table.find(&ProcessorClass::new("B", 1).with_engine(openvino)).unwrap();
+    let runs = [0, 1, 2, 3].map(|operator| table.time(processor, OperatorId::new(operator)).is_some());
+    assert_eq!(runs, [true, true, false, true]);
 }
 
 /// What an engine refuses is for others, and so is what is in one block with it.

@@ -280,3 +280,30 @@ fn is_settled(frames: &[f64], half_width: f64) -> bool {
             && Statistics::of(frames)
                 .is_some_and(|time| CONFIDENCE * time.standard_error_seconds() <= half_width * time.median_seconds)
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+    use super::*;
+
+    #[test]
+    fn an_operator_that_takes_less_than_clocks_show_takes_half_a_microsecond() {
+        let model = millstream_zoo::build("tiny-darknet").unwrap();
+        let order = model.graph().order();
+        let place: HashMap<OperatorId, usize> = order.iter().copied().zip(0..).collect();
+        let times = |operator: usize, seconds: f64| OperatorTimes {
+            operators: vec![order[operator]],
+            seconds: vec![seconds; 9],
+        };
+        let part = Part {
+            class: ProcessorClass::new("B", 1),
+            times: vec![times(0, 0.0), times(1, 3e-6)],
+            conditions: SampleConditions::default(),
+            shared_frame_seconds: None,
+        };
+        let samples = Trace { parts: vec![part] }.samples(1, &place);
+        let seen: Vec<(usize, f64)> =
+            samples.iter().map(|sample| (sample.operators[0], sample.time.median_seconds)).collect();
+        assert_eq!(seen, [(0, 0.5e-6), (1, 3e-6)]);
+    }
+}

@@ -4,6 +4,7 @@ use millstream_backend::Backend;
 use millstream_board::{Board, Cluster, EngineName, Processor};
 use millstream_graph::Graph;
 
+use super::openvino;
 use crate::error::Error;
 
 /// The processor on which a network runs plainly: the board's first core, with the first of its engines that runs all
@@ -57,6 +58,9 @@ fn lacking(cluster: &Cluster, backend: &dyn Backend, graph: &Graph) -> Option<Er
         return None;
     }
     let reason = backend.why_refused(*graph.order().first()?, &processor)?;
+    if !openvino::is_lacking(engine, &reason) {
+        return None;
+    }
     let plain = EngineName::OpenVino;
     Some(Error::Unfit(format!(
         "{engine} runs nothing on {}: {reason}; {plain} computes as the model says",

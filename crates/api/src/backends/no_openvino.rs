@@ -41,6 +41,10 @@ pub(super) fn report(_: &Board) -> Result<Vec<DeviceReport>, Error> {
     Err(MISSING)
 }
 
+pub(super) fn is_lacking(_: EngineName, _: &str) -> bool {
+    false
+}
+
 pub(super) fn version() -> Result<String, Error> {
     Err(MISSING)
 }

@@ -49,6 +49,11 @@ fn precision(name: EngineName) -> engine::Precision {
     }
 }
 
+/// Whether an engine refuses an operator for want of instructions for its precision.
+pub(super) fn is_lacking(name: EngineName, reason: &str) -> bool {
+    reason == precision(name).missing_instructions()
+}
+
 fn library() -> Result<engine::OpenVino, Error> {
     Ok(engine::OpenVino::load().map_err(millstream_backend::BackendError::from)?)
 }

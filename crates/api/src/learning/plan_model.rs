@@ -99,7 +99,8 @@ impl PlanModel<'_> {
         unconfirmed.min_by_key(|(plan, _)| trials(plan)).map(|(plan, _)| self.candidate(plan))
     }
 
-    /// How often a plan should be tried that is not the best of what was tried.
+    /// How often a plan should be tried that is not the best of what was tried. Only what may be quicker than it is known
+    /// to be is given the wider noise: what is best counts with what it was seen to do.
     fn most_trials(&self, plan: &Plan, best: &Plan) -> u64 {
         if self.is_within(TRIAL_NOISE, plan, best) {
             return MOST_TRIALS;

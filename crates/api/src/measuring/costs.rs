@@ -2,10 +2,11 @@
 
 use std::path::Path;
 
-use millstream_board::{Board, BoardDocument};
+use millstream_board::{Accelerator, Board, BoardDocument, ProcessorClass};
 use millstream_cost::CostTable;
 use millstream_predict::{CostModels, Profile, fit};
 
+use crate::backends::devices::with_providers_for;
 use crate::control::Control;
 use crate::error::{Error, InFile};
 use crate::files;
@@ -34,21 +35,46 @@ fn predicted_from(profile: &Profile, network: &Network) -> String {
     format!("the profile is not of {}: its costs are predicted from those of {names}", network.name())
 }
 
-/// A board with the engines that something was measured with, if its own are among these.
+/// A board with the engines that something was measured with, if its own are among these, and with the devices that came
+/// with them.
 fn measured_board(board: &Board, measured: &BoardDocument) -> Result<Board, Error> {
-    let engines = Board::try_from(measured.clone())?.engines();
-    let is_part = are_among(board, &engines);
-    Ok(if is_part { board.clone().with_engines_of(&engines) } else { board.clone() })
+    let measured = Board::try_from(measured.clone())?;
+    let engines = measured.engines();
+    if !are_among(board, &engines) {
+        return Ok(board.clone());
+    }
+    let own = with_providers_for(board.clone(), engines.values()).with_engines_of(&engines);
+    let came_along = measured
+        .accelerators()
+        .iter()
+        .filter(|device| device.is_of_openvino() && own.accelerator(&device.label).is_none());
+    let devices: Vec<Accelerator> = own.accelerators().iter().chain(came_along).cloned().collect();
+    Ok(own.with_accelerators(devices)?)
 }
 
-/// The costs of a board's own engines alone.
-fn of_own_engines(mut costs: CostTable, board: &Board) -> CostTable {
+/// The costs of a board's own engines and devices alone.
+///
+/// # Errors
+/// [`Error::Unfit`] if none of a cluster's engines was measured further, but one of the others.
+fn of_own_engines(mut costs: CostTable, board: &Board) -> Result<CostTable, Error> {
+    for cluster in board.clusters() {
+        let runs = |class: &ProcessorClass| class.cluster == cluster.label && costs.runs_something(class);
+        let has_own = costs.classes().iter().any(|class| cluster.engines.contains(class.engine) && runs(class));
+        if let Some(other) = costs.classes().iter().find(|class| !has_own && runs(class)) {
+            let (engines, other) = (&cluster.engines, other.engine);
+            return Err(Error::Unfit(format!(
+                "of {engines} on {}, the costs say nothing: it was left out when this was measured; ask for {other} as \
+                 well, or measure with {engines} alone",
+                cluster.label
+            )));
+        }
+    }
     for class in costs.class_ids() {
         if !board.processor_classes().any(|own| own == costs.classes()[class.index()]) {
             costs.clear(class);
         }
     }
-    costs
+    Ok(costs)
 }
 
 /// The source of a network's costs.
@@ -115,12 +141,12 @@ impl CostSource<'_> {
                 let models = CostModels::from_json(&built_in::costs(path)?).in_file(path)?;
                 let measured = measured_board(board, &models.board).in_file(path)?;
                 let table = models.table(&measured, network.digest(), network.graph(), network.chain());
-                Ok(of_own_engines(table.in_file(path)?, board))
+                of_own_engines(table.in_file(path)?, board).in_file(path)
             }
             Self::Profile(path) => {
                 let profile = read_profile(path)?;
                 let measured = measured_board(board, &profile.board).in_file(path)?;
-                Ok(of_own_engines(fit(&profile, &measured).in_file(path)?, board))
+                of_own_engines(fit(&profile, &measured).in_file(path)?, board).in_file(path)
             }
             Self::Cached => match machine.cache.load(network, board) {
                 Some(profile) => fit(&profile, board).in_file(Path::new("the cached profile")),
@@ -135,7 +161,7 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
     use std::sync::{Arc, Mutex};
 
-    use millstream_board::{EngineSet, ProcessorClass};
+    use millstream_board::{EngineName, EngineSet};
     use millstream_onnx::ReadOptions;
     use millstream_pipeline::Plan;
     use millstream_test_support::board;
@@ -207,5 +233,34 @@ mod tests {
             let is_openvino = expected.is_some_and(|name| name.ends_with("@openvino"));
             assert!(engines.iter().all(|name| name.contains("openvino") == is_openvino), "{engines:?}");
         }
+    }
+
+    #[test]
+    fn an_engine_that_was_left_out_is_told_where_it_is_asked_for_alone() {
+        let network = Network::open("zoo:tiny-darknet", ReadOptions::default()).unwrap();
+        let board = board("B1@onnxruntime,openvino");
+        let mut table = millstream_test_support::uniform_table(network.graph(), &board, [100]);
+        let openvino = table.class_ids().find(|class| table.classes()[class.index()].engine.is_openvino()).unwrap();
+        table.clear(openvino);
+        let asked = |engine: EngineName| of_own_engines(table.clone(), &board.clone().with_engines(&engine.into()));
+        assert!(asked(EngineName::OnnxRuntime).is_ok());
+        let refused = asked(EngineName::OpenVino).unwrap_err().to_string();
+        assert!(refused.contains("of openvino on B, the costs say nothing") && refused.contains("ask for onnxruntime"));
+    }
+
+    /// A device that was there for the sake of an engine is no other board where that engine is not asked for.
+    #[test]
+    fn devices_that_came_with_an_engine_do_not_matter_without_it() {
+        let with_device = || {
+            let board = board("B1@onnxruntime,openvino+V=gpu");
+            let mut accelerators = board.accelerators().to_vec();
+            accelerators[0].engine = "openvino".to_owned().try_into().ok();
+            board.with_accelerators(accelerators).unwrap()
+        };
+        let measured = with_device();
+        let own = measured_board(&board("B1"), &measured.to_document()).unwrap();
+        assert_eq!(own.fingerprint(), measured.fingerprint());
+        let other = board("B1@openvinoint8");
+        assert_eq!(measured_board(&other, &measured.to_document()).unwrap().fingerprint(), other.fingerprint());
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use millstream_backend::Observed;
-use millstream_board::{Accelerator, Board};
+use millstream_board::{Accelerator, Board, EngineName, Processor};
 use millstream_predict::samples::TransferSample;
 use millstream_predict::{LeftOutEngine, NetworkProfile, Profile, UnsupportedOperators};
 use millstream_profile::{
@@ -156,13 +156,19 @@ pub(crate) fn report_disturbance(profile: &Profile, network: &Network, board: &B
 
 /// Says which engines and accelerators are not used, and which of the others do not run all operators.
 pub(crate) fn report_left_out(known: &NetworkProfile, board: &Board, control: &Control) {
-    known.left_out.iter().for_each(|left_out| control.emit(&Event::LeftOut(left_out)));
+    let has = |label: &str, engine: EngineName| {
+        board.clusters().iter().any(|cluster| cluster.label == label && cluster.engines.contains(engine))
+    };
+    let left_out = known.left_out.iter().filter(|left_out| has(&left_out.cluster, left_out.engine));
+    left_out.for_each(|left_out| control.emit(&Event::LeftOut(left_out)));
+
     let is_used = |missing: &&UnsupportedOperators| {
         let is_it =
             |omission: &LeftOutEngine| (&omission.cluster, omission.engine) == (&missing.cluster, missing.engine);
         !known.left_out.iter().any(is_it)
     };
-    for missing in known.unsupported.iter().filter(is_used) {
+    let unsupported = known.unsupported.iter().filter(|missing| has(&missing.cluster, missing.engine));
+    for missing in unsupported.filter(is_used) {
         control.emit(&Event::Unsupported(&known.unsupported_text(missing)));
     }
     for idle in idle_accelerators(known, board) {
@@ -206,19 +212,25 @@ impl Measuring<'_> {
         known.unsupported = unsupported_operators(&self.workload, self.board);
         known.left_out = LeftOutEngine::of(known, self.board);
         report_left_out(known, self.board, self.control);
-        for left_out in known.left_out.iter().filter(|left_out| left_out.gain.is_none()) {
-            if let Some(why) = self.why_nothing_runs(left_out) {
-                self.control.emit(&Event::Unsupported(&format!("{} on {}: {why}", left_out.engine, left_out.cluster)));
-            }
-        }
+        self.report_reasons(known);
         Ok(true)
     }
 
-    /// Why an engine runs nothing of the network: what it says of the first operator.
-    fn why_nothing_runs(&self, left_out: &LeftOutEngine) -> Option<String> {
-        let cluster = self.board.clusters().iter().find(|cluster| cluster.label == left_out.cluster)?;
-        let processor = cluster.processor(cluster.cores.first().map(|core| core.id)).with_engine(left_out.engine);
-        self.workload.backend.why_refused(*self.workload.graph.order().first()?, &processor)
+    /// Why engines and accelerators run nothing of the network: what each says of the first operator.
+    fn report_reasons(&self, known: &NetworkProfile) {
+        let Some(&first) = self.workload.graph.order().first() else { return };
+        let reason = |processor: &Processor| self.workload.backend.why_refused(first, processor);
+        let of_engine = |left_out: &LeftOutEngine| {
+            let cluster = self.board.clusters().iter().find(|cluster| cluster.label == left_out.cluster)?;
+            let processor = cluster.processor(cluster.cores.first().map(|core| core.id)).with_engine(left_out.engine);
+            Some(format!("{} on {}: {}", left_out.engine, left_out.cluster, reason(&processor)?))
+        };
+        let of_device = |label: &&str| Some(format!("{label}: {}", reason(&Processor::accelerator(*label))?));
+
+        let engines = known.left_out.iter().filter(|left_out| left_out.gain.is_none()).filter_map(of_engine);
+        let devices = idle_accelerators(known, self.board);
+        let devices = devices.iter().filter_map(of_device);
+        engines.chain(devices).for_each(|why| self.control.emit(&Event::Unsupported(&why)));
     }
 
     /// Operators in parts.
@@ -257,7 +269,6 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
     use std::sync::{Arc, Mutex};
 
-    use millstream_board::EngineName;
     use millstream_onnx::ReadOptions;
     use millstream_test_support::board;
 

@@ -57,7 +57,7 @@ struct Explanation {
 }
 
 impl Lessons {
-    /// Takes in what a trial showed of a plan and its schedule. A plan that was tried before has the median of what its
+    /// Takes in what a trial showed of a plan and its schedule. A plan that was tried before has the medians of what its
     /// trials showed: of three, one that was disturbed does not count.
     pub(crate) fn add(&mut self, schedule: &Schedule, measured: Plan) {
         for (stage, times) in StageId::all(measured.stages.len()).zip(&measured.stages) {
@@ -156,18 +156,24 @@ impl Lessons {
     }
 }
 
-/// What was in the middle of several trials of a plan by its period; the mean of two of an even number.
+/// A plan with the median period of its trials, and the median time of each replica.
 fn median(seen: &[Plan]) -> Option<Plan> {
-    let mut by_period: Vec<&Plan> = seen.iter().collect();
-    by_period.sort_by_key(|plan| plan.period);
-    let last = by_period.len().checked_sub(1)?;
-    let [below, above] = [*by_period.get(last / 2)?, *by_period.get(by_period.len() / 2)?];
+    let of_all = |value: &dyn Fn(&Plan) -> Option<Nanoseconds>| {
+        let mut values: Vec<Nanoseconds> = seen.iter().filter_map(value).collect();
+        values.sort_unstable();
+        let below = values.get(values.len().checked_sub(1)? / 2)?;
+        let above = values.get(values.len() / 2)?;
+        Some(Nanoseconds(below.0.midpoint(above.0)))
+    };
+    let plan = seen.first()?;
+    let period = of_all(&|plan| Some(plan.period))?;
 
-    let mean = |one: Nanoseconds, other: Nanoseconds| Nanoseconds(one.0.midpoint(other.0));
-    let stages = below.stages.iter().zip(&above.stages);
-    let times =
-        stages.map(|(one, other)| one.times().into_iter().zip(other.times()).map(|(a, b)| mean(a, b)).collect());
-    Some(below.clone().with_measured(times.collect(), mean(below.period, above.period)))
+    let time = |stage: usize, replica: usize| {
+        of_all(&|plan| plan.stages.get(stage)?.times().get(replica).copied()).unwrap_or_default()
+    };
+    let of_stage = |(stage, replicas): (usize, usize)| (0..replicas).map(|replica| time(stage, replica)).collect();
+    let replicas = plan.stages.iter().map(|stage| stage.replicas.len()).enumerate();
+    Some(plan.clone().with_measured(replicas.map(of_stage).collect(), period))
 }
 
 #[cfg(test)]
@@ -177,6 +183,7 @@ pub(crate) mod tests {
     use millstream_cost::{PartCost, RowCost, TransferModel};
     use millstream_graph::Along;
     use millstream_onnx::ReadOptions;
+    use millstream_pipeline::pareto_front;
     use millstream_test_support::{board, connect, table};
 
     use super::*;
@@ -184,6 +191,28 @@ pub(crate) mod tests {
     use crate::network::Network;
     use crate::plans::search::SearchInputs;
     use crate::plans::{Aim, Plans};
+
+    /// Each time by itself, whichever of the trials it is of.
+    #[test]
+    fn a_plan_has_the_median_of_each_time_of_its_trials() {
+        let instance = instance();
+        let plans = search(instance.inputs(), Lessons::default());
+        let two = pareto_front(&plans.problem.clone().without_teams().without_replicas()).unwrap();
+        let two = two.into_iter().find(|plan| plan.stages.len() == 2).unwrap();
+        let schedule = plans.schedule(&two);
+        let mut lessons = Lessons::default();
+        let medians = [[10, 20, 20], [15, 25, 25], [12, 24, 24], [12, 22, 23]];
+        for (trial, median) in [[10, 20, 20], [20, 30, 30], [12, 24, 24], [12, 19, 22]].into_iter().zip(medians) {
+            let [first, second, period] = trial.map(Nanoseconds);
+            lessons.add(&schedule, two.clone().with_measured(vec![vec![first], vec![second]], period));
+            let [known] = lessons.tried.as_slice() else { unreachable!("it is one plan") };
+            let [first, second, period] = median.map(Nanoseconds);
+            let times: Vec<Vec<Nanoseconds>> = known.stages.iter().map(|stage| stage.times()).collect();
+            assert_eq!((times, known.period), (vec![vec![first], vec![second]], period));
+            assert_eq!(known.latency, first + second);
+        }
+        assert_eq!(lessons.trials_of(&two), 4);
+    }
 
     /// What plans are searched for.
     pub(crate) struct Instance {

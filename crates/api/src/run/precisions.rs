@@ -44,12 +44,11 @@ impl ResultMakers {
         engines.map(|engine| engine.title().to_owned()).chain(self.accelerators.iter().cloned()).collect()
     }
 
-    /// Whether OpenVINO is among what may compute results, or makes the reference.
-    pub(crate) fn has_openvino(&self, board: &Board, reference: EngineName) -> bool {
+    /// Whether OpenVINO is among what may compute results.
+    pub(crate) fn have_openvino(&self, board: &Board) -> bool {
         let is_used = |own: &&Accelerator| self.accelerators.contains(&own.label);
         let mut accelerators = board.accelerators().iter().filter(is_used);
-        let mut engines = self.engines.iter().chain(std::iter::once(&reference));
-        engines.any(EngineName::is_openvino) || accelerators.any(Accelerator::is_of_openvino)
+        self.engines.iter().any(EngineName::is_openvino) || accelerators.any(Accelerator::is_of_openvino)
     }
 
     /// A core with each engine that has another precision than the one of the reference, and the accelerators that may
@@ -121,10 +120,10 @@ mod tests {
             let stage = Stage { replicas: vec![Replica::single(processor, Vec::new())] };
             ResultMakers::those_of(&Schedule { stages: vec![stage] })
         };
-        let cores = of(Processor::new("B", [0]));
-        assert!(!cores.has_openvino(&desk(), EngineName::OnnxRuntime) && cores.has_openvino(&desk(), bf16));
-        assert!(of(Processor::accelerator("V")).has_openvino(&desk(), EngineName::OnnxRuntime));
-        assert!(!of(Processor::accelerator("G")).has_openvino(&desk(), EngineName::OnnxRuntime));
+        let core = || Processor::new("B", [0]);
+        assert!(!of(core()).have_openvino(&desk()) && of(core().with_engine(bf16)).have_openvino(&desk()));
+        assert!(of(Processor::accelerator("V")).have_openvino(&desk()));
+        assert!(!of(Processor::accelerator("G")).have_openvino(&desk()));
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! The runs of several networks at once, as people read them.
 
+use std::collections::BTreeSet;
+
 use millstream::{NetworkOutcome, NetworkRun, Scheduled, rounds_hertz};
 use millstream_report::{Align, Fact, Table, milliseconds, rate_beside};
 
@@ -20,7 +22,8 @@ pub(super) fn print(set: &[Scheduled], outcomes: &[NetworkOutcome]) {
     output::fact(&Fact::new("Rounds", format!("{:.2} a second measured", rounds_hertz(periods))));
     let largest = reports().map(|report| report.largest_difference).fold(0.0, f64::max);
     let frames: usize = reports().map(|report| report.frames).sum();
-    let engine = reports().next().map_or_else(String::new, by_engine);
+    let engines: BTreeSet<String> = reports().map(by_engine).collect();
+    let engine = engines.into_iter().collect::<Vec<_>>().join(" or");
     let checked = format!(
         "{frames} frames checked against sequential inference{engine}, largest difference {largest:.1e} of the largest element"
     );
