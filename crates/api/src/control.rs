@@ -215,24 +215,33 @@ impl Drop for Activity<'_> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
     use std::sync::Mutex;
 
     use super::*;
 
+    /// What is told of the wanted events while something is done.
+    pub(crate) fn told<T: Send + 'static>(
+        wanted: impl Fn(&Event<'_>) -> Option<T> + Send + Sync + 'static,
+        work: impl FnOnce(&Control),
+    ) -> Vec<T> {
+        let told = Arc::new(Mutex::new(Vec::new()));
+        let noted = Arc::clone(&told);
+        work(&Control::new().observed_by(move |event| noted.lock().unwrap().extend(wanted(event))));
+        std::mem::take(&mut *told.lock().unwrap())
+    }
+
     #[test]
     fn an_activity_is_told_from_its_beginning_to_its_end() {
-        let told: Arc<Mutex<Vec<(usize, usize, bool)>>> = Arc::default();
-        let sink = Arc::clone(&told);
-        let control = Control::new().observed_by(move |event| {
-            if let Event::Progress(progress) = event {
-                sink.lock().unwrap().push((progress.done, progress.total, progress.is_over));
-            }
+        let progress = |event: &Event<'_>| match event {
+            Event::Progress(progress) => Some((progress.done, progress.total, progress.is_over)),
+            _ => None,
+        };
+        let seen = told(progress, |control| {
+            let mut steps = control.steps("counting", 3);
+            steps.set(2, 4);
         });
-        let mut steps = control.steps("counting", 3);
-        steps.set(2, 4);
-        drop(steps);
-        assert_eq!(*told.lock().unwrap(), [(0, 3, false), (2, 4, false), (2, 4, true)]);
+        assert_eq!(seen, [(0, 3, false), (2, 4, false), (2, 4, true)]);
     }
 }

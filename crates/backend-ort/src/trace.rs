@@ -246,6 +246,11 @@ pub(crate) mod tests {
         assert!((times[1].seconds[0] - 25e-6).abs() < 1e-12, "{:?}", times[1].seconds);
     }
 
+    /// The operators that ran as one, by their places.
+    fn groups(times: &[OperatorTimes]) -> Vec<Vec<usize>> {
+        times.iter().map(|times| times.operators.iter().map(|id| id.index()).collect()).collect()
+    }
+
     #[test]
     fn a_product_runs_the_sum_and_the_activation_behind_it() {
         let mut builder = ModelBuilder::new("perceptron");
@@ -265,9 +270,7 @@ pub(crate) mod tests {
             ("fused MatMul_3/MatMulAddFusion_token_0", "FusedGemm", 20),
         ];
         let times = operator_times(&profile(&nodes, 2), graph, graph.order(), 1).unwrap();
-        let groups: Vec<Vec<usize>> =
-            times.iter().map(|times| times.operators.iter().map(|id| id.index()).collect()).collect();
-        assert_eq!(groups, [[0, 1, 2], [3, 4, 5]]);
+        assert_eq!(groups(&times), [[0, 1, 2], [3, 4, 5]]);
         assert_eq!(times[1].seconds, [21e-6]);
     }
 
@@ -285,9 +288,7 @@ pub(crate) mod tests {
         let graph = model.graph();
         let nodes = [("Relu_0", "Relu", 10), ("Mul_3/LayerNormFusion/", "LayerNormalization", 20)];
         let times = operator_times(&profile(&nodes, 2), graph, graph.order(), 1).unwrap();
-        let groups: Vec<Vec<usize>> =
-            times.iter().map(|times| times.operators.iter().map(|id| id.index()).collect()).collect();
-        assert_eq!(groups, [vec![0], vec![1, 2, 3]]);
+        assert_eq!(groups(&times), [vec![0], vec![1, 2, 3]]);
 
         // What is behind another operator's name, but not by fusing it, is that of none.
         let names = Names::new(graph, graph.order());

@@ -10,8 +10,8 @@ use crate::profile::NetworkProfile;
 /// An engine that could save a smaller part of a network's time than this is left out.
 const LEAST_GAIN: f64 = 0.02;
 /// What the clocks of engines count in.
-const TICK_SECONDS: f64 = 1e-6;
-/// Engines tell the times of operators in whole microseconds, and not what they do around them. Of operators that take
+pub const TICK_SECONDS: f64 = 1e-6;
+/// Engines tell the times of operators in whole ticks, and not what they do around them. Of operators that take
 /// less than this on average, a first look shows too little.
 const SHORTEST_OPERATOR_SECONDS: f64 = 10e-6;
 

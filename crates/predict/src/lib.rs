@@ -71,6 +71,7 @@ pub mod explained {
 pub use comparison::{ModelComparison, compare};
 pub use error::PredictError;
 pub use evaluation::{HeldOutErrors, evaluate};
+pub use first_look::TICK_SECONDS;
 pub use fit::fit;
 pub use granularity_choice::GranularityChoice;
 pub use left_out::LeftOutEngine;

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use millstream_backend::{OperatorTimes, Segment, Tensor};
 use millstream_board::{Board, Processor, ProcessorClass};
 use millstream_graph::{OperatorId, ValueId};
-use millstream_predict::Statistics;
 use millstream_predict::samples::{OperatorSample, SampleConditions};
+use millstream_predict::{Statistics, TICK_SECONDS};
 
 use crate::batches::QUOTA_BATCH;
 use crate::capture::capture;
@@ -129,9 +129,6 @@ fn inputs(
     capture(workload, &parts.map(<[OperatorId]>::to_vec).collect::<Vec<_>>(), processors)
 }
 
-/// The clocks of engines tick in microseconds: of an operator for which they show nothing, this is the mean.
-const HALF_A_TICK: f64 = 0.5e-6;
-
 /// What one run of all processors of a round showed of those that are measured.
 struct Trace {
     parts: Vec<Part>,
@@ -182,8 +179,9 @@ impl Trace {
             .into_iter()
             .filter_map(|((processor, operators), (seconds, conditions))| {
                 let mut time = Statistics::of(&seconds)?;
+                // An operator for which the engine's clock shows nothing takes half a tick on average.
                 if time.median_seconds <= 0.0 {
-                    time.median_seconds = HALF_A_TICK;
+                    time.median_seconds = 0.5 * TICK_SECONDS;
                 }
                 Some(OperatorSample { processor, operators, concurrent, time, conditions })
             })

@@ -5,7 +5,7 @@ use millstream_board::EngineName;
 /// An engine on a device, as it is there or is not.
 #[derive(Debug)]
 pub(super) struct DeviceReport {
-    /// With the precision that it computes with there.
+    /// Its name; of the cores, one for each precision.
     pub(super) engine: EngineName,
     /// Which device it is.
     pub(super) device: String,

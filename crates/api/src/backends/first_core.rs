@@ -34,10 +34,16 @@ pub(crate) fn with_able_engine(
         return Ok(able);
     }
     let Some(operator) = refused(&processor) else { return Ok(processor) };
-    if let Some(reason) = lacking(cluster, backend, graph) {
-        return Err(reason);
+    let reason = backend.why_refused(operator, &processor);
+    let is_only = cluster.engines.iter().len() == 1;
+    if let Some(reason) = reason.as_ref().filter(|reason| is_only && openvino::is_lacking(processor.engine, reason)) {
+        let (engine, plain, label) = (processor.engine, EngineName::OpenVino, &cluster.label);
+        return Err(Error::Unfit(format!(
+            "{engine} runs nothing on {label}: {reason}; {plain} computes as the model says"
+        )));
     }
-    let reason = backend.why_refused(operator, &processor).map_or(String::new(), |reason| format!(": {reason}"));
+
+    let reason = reason.map_or(String::new(), |reason| format!(": {reason}"));
     let (engine, operator) = (processor.engine.title(), graph.operator(operator));
     // With whatever precision, OpenVINO refuses the same operators.
     let is_alike = |own: EngineName, other: EngineName| own == other || (own.is_openvino() && other.is_openvino());
@@ -47,23 +53,4 @@ pub(crate) fn with_able_engine(
         .map_or(String::new(), |other| format!("; name another engine as well, as in {},{other}", cluster.engines));
     let named = format!("'{}' ({})", operator.name, operator.op_type);
     Err(Error::Unfit(format!("{engine} does not run the operator {named}{reason}{remedy}")))
-}
-
-/// The error of a precision that a cluster's only engine was to have, and that its cores have no instructions for.
-fn lacking(cluster: &Cluster, backend: &dyn Backend, graph: &Graph) -> Option<Error> {
-    let engine = Some(cluster.engines.first()).filter(|engine| engine.reduced_precision().is_some())?;
-    let processor = cluster.processor(cluster.cores.first().map(|core| core.id)).with_engine(engine);
-    let mut operators = graph.order().iter();
-    if cluster.engines.iter().count() > 1 || operators.any(|&id| backend.supports(id, &processor)) {
-        return None;
-    }
-    let reason = backend.why_refused(*graph.order().first()?, &processor)?;
-    if !openvino::is_lacking(engine, &reason) {
-        return None;
-    }
-    let plain = EngineName::OpenVino;
-    Some(Error::Unfit(format!(
-        "{engine} runs nothing on {}: {reason}; {plain} computes as the model says",
-        cluster.label
-    )))
 }

@@ -159,8 +159,6 @@ impl CostSource<'_> {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-    use std::sync::{Arc, Mutex};
-
     use millstream_board::{EngineName, EngineSet};
     use millstream_onnx::ReadOptions;
     use millstream_pipeline::Plan;
@@ -168,6 +166,7 @@ mod tests {
 
     use super::*;
     use crate::control::Event;
+    use crate::control::tests::told;
     use crate::learning::plan_model::tests::profiled;
     use crate::plans::{Aim, Plans};
     use crate::provenance::provenance;
@@ -185,15 +184,11 @@ mod tests {
 
         let machine = Machine::of_board(board);
         let warnings = |network: &Network| {
-            let told = Arc::new(Mutex::new(Vec::new()));
-            let noted = Arc::clone(&told);
-            let control = Control::new().observed_by(move |event| {
-                if let Event::Warning(text) = event {
-                    noted.lock().unwrap().push((*text).to_owned());
-                }
-            });
-            CostSource::Profile(&path).report_limits(network, &machine, &control).unwrap();
-            told.lock().unwrap().clone()
+            let warning = |event: &Event<'_>| match event {
+                Event::Warning(text) => Some((*text).to_owned()),
+                _ => None,
+            };
+            told(warning, |control| CostSource::Profile(&path).report_limits(network, &machine, control).unwrap())
         };
         assert!(warnings(&measured).is_empty());
         let expected = "the profile is not of squeezenet: its costs are predicted from those of tiny-darknet";

@@ -267,12 +267,11 @@ impl Measuring<'_> {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-    use std::sync::{Arc, Mutex};
-
     use millstream_onnx::ReadOptions;
     use millstream_test_support::board;
 
     use super::*;
+    use crate::control::tests::told;
     use crate::learning::plan_model::tests::profiled;
 
     /// Whether a profile with this entry is used again.
@@ -283,6 +282,16 @@ mod tests {
         profile.networks.push(known);
         machine.cache.store(&profile, network, board);
         cached(&machine, network, false, &Control::new()).is_some()
+    }
+
+    /// What is said of engines and accelerators that do not run all of a network.
+    fn reported(known: &NetworkProfile, board: &Board) -> Vec<String> {
+        let text = |event: &Event<'_>| match event {
+            Event::Unsupported(text) => Some((*text).to_owned()),
+            Event::LeftOut(left_out) => Some(left_out.to_string()),
+            _ => None,
+        };
+        told(text, |control| report_left_out(known, board, control))
     }
 
     /// Earlier profiles left out an engine that refused any operator, without saying which.
@@ -308,23 +317,28 @@ mod tests {
     fn accelerators_that_run_no_operator_are_told() {
         let network = Network::open("zoo:tiny-darknet", ReadOptions::default()).unwrap();
         let board = board("B1+G+N");
-        let told = |known: &NetworkProfile| {
-            let told = Arc::new(Mutex::new(Vec::new()));
-            let noted = Arc::clone(&told);
-            let control = Control::new().observed_by(move |event| {
-                if let Event::Unsupported(text) = event {
-                    noted.lock().unwrap().push((*text).to_owned());
-                }
-            });
-            report_left_out(known, &board, &control);
-            told.lock().unwrap().clone()
-        };
         let mut known = profiled(&network, &board, |_| 1e-3);
-        assert!(told(&known).is_empty());
+        assert!(reported(&known, &board).is_empty());
         known.operator_samples.retain(|sample| sample.processor.cluster != "N");
-        assert_eq!(told(&known), ["N is not used: it runs none of the network's operators"]);
+        assert_eq!(reported(&known, &board), ["N is not used: it runs none of the network's operators"]);
         known.operator_samples.clear();
-        assert!(told(&known).is_empty(), "nothing was measured");
+        assert!(reported(&known, &board).is_empty(), "nothing was measured");
+    }
+
+    /// A profile may have engines that nobody asks for now.
+    #[test]
+    fn only_engines_of_the_board_are_told() {
+        let network = Network::open("zoo:tiny-darknet", ReadOptions::default()).unwrap();
+        let both = board("B1@onnxruntime,openvino");
+        let mut known = profiled(&network, &both, |_| 1e-3);
+        let (cluster, engine) = ("B".to_owned(), EngineName::OpenVino);
+        let operators = vec![0];
+        known.unsupported.push(UnsupportedOperators { cluster: cluster.clone(), engine, operators });
+        assert_eq!((reported(&known, &both).len(), reported(&known, &board("B1")).len()), (1, 0));
+        known.left_out.push(LeftOutEngine { cluster, engine, gain: Some(0.01) });
+        let left_out = "openvino is left out on B: it could save 1.0 % of the time at most";
+        assert_eq!(reported(&known, &both), [left_out], "what it does not run is no matter then");
+        assert!(reported(&known, &board("B1")).is_empty());
     }
 
     #[test]

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use millstream_board::ProcessorClass;
 use millstream_cost::{CostTable, Nanoseconds};
 use millstream_graph::Graph;
-use millstream_pipeline::Plan;
+use millstream_pipeline::{Plan, PlannedStage};
+use millstream_predict::Statistics;
 use millstream_schedule::{Schedule, StageId};
 
 /// How far one trial's time is from another's of the same stage: relative standard deviation.
@@ -74,7 +75,7 @@ impl Lessons {
                     seen.push(tried.clone());
                 }
                 seen.push(measured);
-                *tried = median(seen).unwrap_or_else(|| tried.clone());
+                *tried = median(tried, seen);
             }
             None => self.tried.push(measured),
         }
@@ -157,23 +158,18 @@ impl Lessons {
 }
 
 /// A plan with the median period of its trials, and the median time of each replica.
-fn median(seen: &[Plan]) -> Option<Plan> {
-    let of_all = |value: &dyn Fn(&Plan) -> Option<Nanoseconds>| {
-        let mut values: Vec<Nanoseconds> = seen.iter().filter_map(value).collect();
-        values.sort_unstable();
-        let below = values.get(values.len().checked_sub(1)? / 2)?;
-        let above = values.get(values.len() / 2)?;
-        Some(Nanoseconds(below.0.midpoint(above.0)))
+fn median(plan: &Plan, trials: &[Plan]) -> Plan {
+    let of_all = |time: &dyn Fn(&Plan) -> Option<Nanoseconds>| {
+        let seconds: Vec<f64> = trials.iter().filter_map(time).map(Nanoseconds::seconds).collect();
+        Statistics::of(&seconds).map_or(Nanoseconds::ZERO, |times| Nanoseconds::from_seconds(times.median_seconds))
     };
-    let plan = seen.first()?;
-    let period = of_all(&|plan| Some(plan.period))?;
-
-    let time = |stage: usize, replica: usize| {
-        of_all(&|plan| plan.stages.get(stage)?.times().get(replica).copied()).unwrap_or_default()
+    let of_replica =
+        |stage: usize, replica: usize| of_all(&|trial| Some(trial.stages.get(stage)?.replicas.get(replica)?.time));
+    let of_stage = |(stage, planned): (usize, &PlannedStage)| {
+        (0..planned.replicas.len()).map(|replica| of_replica(stage, replica)).collect()
     };
-    let of_stage = |(stage, replicas): (usize, usize)| (0..replicas).map(|replica| time(stage, replica)).collect();
-    let replicas = plan.stages.iter().map(|stage| stage.replicas.len()).enumerate();
-    Some(plan.clone().with_measured(replicas.map(of_stage).collect(), period))
+    let times = plan.stages.iter().enumerate().map(of_stage).collect();
+    plan.clone().with_measured(times, of_all(&|trial| Some(trial.period)))
 }
 
 #[cfg(test)]

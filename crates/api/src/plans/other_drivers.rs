@@ -25,6 +25,7 @@ mod tests {
     use millstream_test_support::{board, table};
 
     use super::*;
+    use crate::control::tests::told;
     use crate::network::Network;
     use crate::plans::{Aim, Plans};
 
@@ -40,19 +41,19 @@ mod tests {
         for (board, drivers) in [(&apart, 2), (&one, 1)] {
             let times = |label: &str| if label == "V" { 900 } else { 1000 };
             let table = table(network.graph(), board, |_, class| Some(times(&class.cluster)));
-            let said = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
-            let heard = said.clone();
-            let control = Control::new().observed_by(move |event| {
-                if let Event::OtherDriver(text) = event {
-                    heard.lock().unwrap().push((*text).to_owned());
-                }
+            let other_driver = |event: &Event<'_>| match event {
+                Event::OtherDriver(text) => Some((*text).to_owned()),
+                _ => None,
+            };
+            let mut found = None;
+            let said = told(other_driver, |control| {
+                found = Some(Plans::search(&network, board, &table, Aim::default(), control).unwrap());
             });
-            let plans = Plans::search(&network, board, &table, Aim::default(), &control).unwrap();
+            let plans = found.unwrap();
             let schedule = plans.schedule(plans.chosen(Objective::Throughput).unwrap());
             schedule.validate(network.graph(), board).unwrap();
             let used = schedule.processors().filter(|processor| processor.is_accelerator()).count();
             assert_eq!(used, drivers, "{schedule}");
-            let said = said.lock().unwrap();
             assert_eq!(said.iter().filter(|text| text.starts_with("G is not used")).count(), 2 - drivers, "{said:?}");
 
             // What somebody writes by hand is refused.
