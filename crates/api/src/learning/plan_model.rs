@@ -1,8 +1,7 @@
 //! The search's model of a network's plans on this computer, which every trial corrects.
 
-use millstream_board::{Board, ProcessorClass};
-use millstream_cost::Nanoseconds;
-use millstream_pipeline::{Objective, Plan, PlannedReplica, PlannedStage, choose, score};
+use millstream_board::Board;
+use millstream_pipeline::{Objective, Plan, score};
 use millstream_predict::samples::SegmentSample;
 use millstream_predict::{Profile, fit};
 use millstream_schedule::Schedule;
@@ -16,26 +15,6 @@ use crate::measuring::disturbed::contradiction;
 use crate::network::Network;
 use crate::plans::Plans;
 use crate::plans::search::SearchInputs;
-
-/// A plan may have been this much slower in one trial than it is in the next.
-const TRIAL_NOISE: f64 = 1.03;
-/// A frame that several cores share may have been this much slower: how soon one core hears of another changes on
-/// shared machines from minute to minute.
-const SHARED_FRAME_NOISE: f64 = 1.15;
-/// A short frame of the whole network may have been this much slower on several cores, which wait for each other after
-/// every operator: on two cores of a virtual machine, the quantised MobileNet v2 takes 1.8 ms with ONNX Runtime and 1.5 ms
-/// with OpenVINO in some minutes, 2.5 ms and 1.9 ms in others.
-const SHORT_FRAME_NOISE: f64 = 1.4;
-/// In longer frames, what the cores wait for each other is a small part.
-const SHORT_FRAME: Nanoseconds = Nanoseconds(10_000_000);
-/// Where several plans are as good but for noise, each is tried so often at the most: medians of four trials have about
-/// half the noise of one.
-const MOST_TRIALS: u64 = 4;
-/// How often what is chosen is tried at least, and others at the most that may be better but for a machine that changed
-/// in between.
-const CONFIRMED: u64 = 2;
-/// How often short frames on several cores are tried: a median of three does not change with one in another minute.
-const SHORT_FRAME_TRIALS: u64 = 3;
 
 /// A plan as something to try: the same as another if its stages and processors are, whatever their times.
 #[derive(Debug, Clone)]
@@ -84,51 +63,6 @@ impl PlanModel<'_> {
     /// What would be chosen of what was tried.
     pub(super) fn best_tried(&self) -> Option<&Plan> {
         self.plans.best_of(&self.plans.lessons.tried, self.objective)
-    }
-
-    /// The plan that was tried least often, of that which would be chosen of what was tried and those that may be by noise
-    /// of the trials alone; if none of these should be tried again, `None`.
-    pub(super) fn unconfirmed(&self) -> Option<Candidate> {
-        let best = self.best_tried()?;
-        let others = self.plans.lessons.tried.iter().filter(|plan| !plan.is_same_pipeline(best));
-        let rivals: Vec<(&Plan, u64)> = others.map(|plan| (plan, self.most_trials(plan, best))).collect();
-        let most = rivals.iter().map(|(_, most)| *most).fold(CONFIRMED, u64::max);
-
-        let trials = |plan: &Plan| self.plans.lessons.trials_of(plan);
-        let unconfirmed = std::iter::once((best, most)).chain(rivals).filter(|&(plan, most)| trials(plan) < most);
-        unconfirmed.min_by_key(|(plan, _)| trials(plan)).map(|(plan, _)| self.candidate(plan))
-    }
-
-    /// How often a plan should be tried that is not the best of what was tried. Only what may be quicker than it is known
-    /// to be is given the wider noise: what is best counts with what it was seen to do.
-    fn most_trials(&self, plan: &Plan, best: &Plan) -> u64 {
-        if self.is_within(TRIAL_NOISE, plan, best) {
-            return MOST_TRIALS;
-        }
-        if self.is_unsteady(plan) && self.is_within(SHORT_FRAME_NOISE, plan, best) {
-            return SHORT_FRAME_TRIALS;
-        }
-        let is_shared = self.objective == Objective::Latency && (shares_frames(plan) || shares_frames(best));
-        if is_shared && self.is_within(SHARED_FRAME_NOISE, plan, best) { CONFIRMED } else { 0 }
-    }
-
-    /// By what a plan may be quicker than it is known to be, if it is for latency, and one processor of several cores has
-    /// the whole network; `None` for others.
-    pub(super) fn whole_frame_noise(&self, plan: &Plan) -> Option<f64> {
-        let is_concerned = self.objective == Objective::Latency && several_cores(plan).is_some();
-        let noise = || if self.is_unsteady(plan) { SHORT_FRAME_NOISE } else { SHARED_FRAME_NOISE };
-        is_concerned.then(noise)
-    }
-
-    /// Whether it is for latency, and several cores share short frames of the whole network.
-    fn is_unsteady(&self, plan: &Plan) -> bool {
-        self.objective == Objective::Latency && several_cores(plan).is_some() && plan.latency <= SHORT_FRAME
-    }
-
-    /// Whether a plan would be chosen over the best one if it took so many times less.
-    fn is_within(&self, noise: f64, plan: &Plan, best: &Plan) -> bool {
-        let allowed = !self.plans.allowed(std::slice::from_ref(plan)).is_empty();
-        allowed && choose(&[best, &plan.clone().divided_by(noise)], self.objective) == Some(1)
     }
 
     /// Takes in what another trial showed.
@@ -216,20 +150,6 @@ impl TimeModel for PlanModel<'_> {
     }
 }
 
-/// Whether several cores or devices work on one frame at a time.
-fn shares_frames(plan: &Plan) -> bool {
-    let mut replicas = plan.stages.iter().flat_map(|stage| &stage.replicas);
-    replicas.any(|replica| replica.processors.iter().map(|class| class.count).sum::<usize>() > 1)
-}
-
-/// The processor of several cores that has the whole network, if one has.
-pub(super) fn several_cores(plan: &Plan) -> Option<&ProcessorClass> {
-    let [PlannedStage { replicas, .. }] = plan.stages.as_slice() else { return None };
-    let [PlannedReplica { processors, .. }] = replicas.as_slice() else { return None };
-    let [processor] = processors.as_slice() else { return None };
-    Some(processor).filter(|processor| processor.count > 1)
-}
-
 /// Adds samples to the network's profile; a newer sample of the same segment replaces the older one.
 fn replace_samples(profile: &mut Profile, network: &Network, samples: &[SegmentSample]) {
     let digest = network.digest();
@@ -244,6 +164,8 @@ fn replace_samples(profile: &mut Profile, network: &Network, samples: &[SegmentS
 #[cfg(test)]
 pub(crate) mod tests {
     #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+    use millstream_board::ProcessorClass;
+    use millstream_cost::Nanoseconds;
     use millstream_onnx::ReadOptions;
     use millstream_predict::samples::{OperatorSample, SampleConditions};
     use millstream_predict::{NetworkProfile, Statistics};

@@ -7,8 +7,9 @@ use millstream_pipeline::{
 };
 use millstream_schedule::replicated_period;
 
-use crate::learning::plan_model::{PlanModel, several_cores};
+use crate::learning::plan_model::PlanModel;
 use crate::plans::timed::with_what_has_times;
+use crate::plans::unsteady::several_cores;
 
 /// A simple plan is worth a trial if it would be chosen in case it took its predicted times divided by this, or by more
 /// where several cores have the whole network (`PlanModel::hope`).

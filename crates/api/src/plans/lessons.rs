@@ -9,6 +9,8 @@ use millstream_pipeline::{Plan, PlannedStage};
 use millstream_predict::Statistics;
 use millstream_schedule::{Schedule, StageId};
 
+use crate::plans::unsteady::is_unsteady;
+
 /// How far one trial's time is from another's of the same stage: relative standard deviation.
 const TRIAL_NOISE: f64 = 0.03;
 /// How far predictions of a team's stages are off as a whole, hand-overs left aside: relative standard deviation.
@@ -157,7 +159,8 @@ impl Lessons {
     }
 }
 
-/// A plan with the median period of its trials, and the median time of each replica.
+/// A plan with the median period of its trials, and the median time of each replica. The period of one that is unsteady
+/// is the longest of them: it is what frames that keep coming are sure to get, and others keep to theirs.
 fn median(plan: &Plan, trials: &[Plan]) -> Plan {
     let of_all = |time: &dyn Fn(&Plan) -> Option<Nanoseconds>| {
         let seconds: Vec<f64> = trials.iter().filter_map(time).map(Nanoseconds::seconds).collect();
@@ -169,7 +172,10 @@ fn median(plan: &Plan, trials: &[Plan]) -> Plan {
         (0..planned.replicas.len()).map(|replica| of_replica(stage, replica)).collect()
     };
     let times = plan.stages.iter().enumerate().map(of_stage).collect();
-    plan.clone().with_measured(times, of_all(&|trial| Some(trial.period)))
+    let known = plan.clone().with_measured(times, of_all(&|trial| Some(trial.period)));
+
+    let longest = trials.iter().map(|trial| trial.period).max();
+    Plan { period: longest.filter(|_| is_unsteady(&known)).unwrap_or(known.period), ..known }
 }
 
 #[cfg(test)]

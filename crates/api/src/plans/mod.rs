@@ -7,6 +7,7 @@ pub(crate) mod other_drivers;
 pub(crate) mod search;
 pub(crate) mod shared_memory;
 pub(crate) mod timed;
+pub(crate) mod unsteady;
 
 use millstream_board::{Board, ProcessorClass};
 use millstream_cost::{CostTable, Nanoseconds, PowerOrigin};
