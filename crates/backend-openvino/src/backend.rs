@@ -104,7 +104,7 @@ impl OpenVinoBackend {
         let whole = Segment::new(graph, graph.order().to_vec());
         let bytes = self.models.share(&self.model, &whole);
         let bytes = bytes.map_err(|detail| BackendError::preparing(graph, &whole, detail))?;
-        let properties = settings::of_hint(self.precision, Hint::Throughput);
+        let properties = settings::of_hint(self.precision, Hint::Throughput, may_attend(graph));
         let requests = self.compiled_once(compiled, &bytes, &properties).and_then(|model| model.optimal_requests());
         requests.map_err(|error| BackendError::preparing(graph, &whole, said(&error)))
     }
@@ -193,7 +193,7 @@ impl OpenVinoBackend {
                 }
                 // Its threads may be on all of these, also while others confine theirs.
                 let hold = Hold::new(&self.library, processor.cores.iter().copied());
-                (CPU, settings::of_hint(self.precision, *hint), None, Some(hold))
+                (CPU, settings::of_hint(self.precision, *hint, may_attend(graph)), None, Some(hold))
             }
         };
 

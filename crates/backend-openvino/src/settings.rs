@@ -93,19 +93,25 @@ pub(crate) fn of_cores(precision: Precision, threads: usize, may_attend: bool, i
         // each segment.
         properties.push(("LP_TRANSFORMS_MODE", "NO".to_owned()));
     }
-    if may_attend && matches!(precision, Precision::F16 | Precision::Bf16) {
-        // Kernels that it makes for attention with a mask of one row are wrong in 16 bits (2026.4.1), by more than the
-        // largest element; 2025.2.0 was right.
-        properties.push(("SNIPPETS_MODE", "DISABLE".to_owned()));
-    }
+    properties.extend(of_kernels(precision, may_attend));
     properties.extend(of_device(CPU, precision, is_timed));
     properties
 }
 
-/// What a model is compiled with for cores if threads and streams are left to the library.
-pub(crate) fn of_hint(precision: Precision, hint: Hint) -> Properties {
+/// Which kernels of cores are right.
+fn of_kernels(precision: Precision, may_attend: bool) -> Option<(&'static str, String)> {
+    // Those that it makes for attention with a mask of one row are wrong in 16 bits (2026.4.1), by more than the largest
+    // element; 2025.2.0 was right.
+    let are_wrong = may_attend && matches!(precision, Precision::F16 | Precision::Bf16);
+    are_wrong.then(|| ("SNIPPETS_MODE", "DISABLE".to_owned()))
+}
+
+/// What a model is compiled with for cores if threads and streams are left to the library; `may_attend`: the network may
+/// have attention.
+pub(crate) fn of_hint(precision: Precision, hint: Hint, may_attend: bool) -> Properties {
     let mut properties = of_device(CPU, precision, false);
     properties.push(("PERFORMANCE_HINT", hint.name().to_owned()));
+    properties.extend(of_kernels(precision, may_attend));
     properties
 }
 
@@ -142,7 +148,12 @@ mod tests {
             assert_eq!(value("INFERENCE_NUM_THREADS").as_deref(), Some("3"));
             let makes_kernels = value("SNIPPETS_MODE").is_none();
             assert_eq!(makes_kernels, matches!(precision, Precision::F32 | Precision::Int8), "{precision:?}");
-            assert!(!of_cores(precision, 3, false, false).iter().any(|(key, _)| *key == "SNIPPETS_MODE"));
+            let names = |properties: Properties| properties.iter().map(|(key, _)| *key).collect::<Vec<_>>();
+            assert!(!names(of_cores(precision, 3, false, false)).contains(&"SNIPPETS_MODE"));
+            for may_attend in [false, true] {
+                let hinted = names(of_hint(precision, Hint::Latency, may_attend));
+                assert_eq!(hinted.contains(&"SNIPPETS_MODE"), may_attend && !makes_kernels, "{precision:?}");
+            }
             // Both keep roundings where the model has them.
             assert_eq!(value("LP_TRANSFORMS_MODE").is_some(), value("DYNAMIC_QUANTIZATION_GROUP_SIZE").is_some());
             (value("INFERENCE_PRECISION_HINT"), value("LP_TRANSFORMS_MODE").is_some())

@@ -75,6 +75,13 @@ fn profile_to_schedule_to_run_through_files() {
         assert!(measured["measured_period_seconds"].as_f64().unwrap() > 0.0);
         assert_eq!(measured["checked_frames"], 20);
     }
+
+    // The file is of this computer, which is not only simulated.
+    let schedule = ["schedule", "--model", "small.onnx", "--profile", "p.json", "--board", "board.json"];
+    let said = workplace.command(&schedule).assert().success();
+    let next = "xtask run --schedule schedule.json --board board.json";
+    let said = String::from_utf8_lossy(&said.get_output().stderr).into_owned();
+    assert!(said.contains(next), "{said}");
 }
 
 /// What a profile says of engines that were not measured further stands in the JSON, on the page, and on standard error.

@@ -5,7 +5,9 @@ mod profile_cache;
 
 use std::path::{Path, PathBuf};
 
-use millstream_board::{Accelerator, AcceleratorKind, Board, EngineName, EngineSet, Engines, ReducedPrecision};
+use millstream_board::{
+    Accelerator, AcceleratorKind, Board, Cluster, Core, EngineName, EngineSet, Engines, ReducedPrecision,
+};
 use millstream_machine::usable_cores;
 use millstream_schedule::ScheduleDocument;
 
@@ -189,6 +191,20 @@ impl Machine {
     /// What it consists of.
     pub fn board(&self) -> &Board {
         &self.board
+    }
+
+    /// Whether it is this computer: as it was detected, or a board whose cores are here, with the same caches and of the
+    /// same kind as far as the system tells, whatever computes on them.
+    pub fn is_this_computer(&self) -> bool {
+        let is_told = |cluster: &Cluster| cluster.core_type.is_some() || !cluster.caches.is_empty();
+        let is_part = |cluster: &Cluster, own: &Cluster| {
+            let is_there = |core: &Core| own.cores.iter().any(|known| known.id == core.id);
+            let is_same_kind = (&cluster.core_type, &cluster.caches) == (&own.core_type, &own.caches);
+            is_told(cluster) && is_same_kind && cluster.cores.iter().all(is_there)
+        };
+        let is_here = |cluster: &Cluster, here: &Board| here.clusters().iter().any(|own| is_part(cluster, own));
+        let are_here = |here: Board| self.board.clusters().iter().all(|cluster| is_here(cluster, &here));
+        self.is_here || millstream_machine::detect().is_ok_and(are_here)
     }
 
     /// Whether this process may run on all the board's cores; measuring and running need that.

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use millstream::{Aim, Constraints, CostSource, Objective, OnHosts, PROFILE_BUDGET, PlanOn, SystemDivision};
+use millstream::{Aim, Constraints, CostSource, Machine, Objective, OnHosts, PROFILE_BUDGET, PlanOn, SystemDivision};
 use millstream_cost::Nanoseconds;
 use millstream_pipeline::Effort;
 
@@ -111,10 +111,9 @@ impl ScheduleCommand {
         cost_source(self.cost.as_deref(), self.profile.as_deref())
     }
 
-    /// How the schedule is used: on this machine it is run, on another board simulated.
-    pub(crate) fn next_command(&self) -> String {
-        let is_elsewhere = self.board.board.is_some() || self.system.is_some();
-        let verb = if is_elsewhere { "simulate" } else { "run" };
+    /// How the schedule is used: on this computer it is run, on another board or several hosts simulated.
+    pub(crate) fn next_command(&self, machine: Option<&Machine>) -> String {
+        let verb = if machine.is_some_and(Machine::is_this_computer) { "run" } else { "simulate" };
         format!(
             "{verb} it with: cargo xtask {verb} --schedule {}{}",
             quoted_path(&self.output),

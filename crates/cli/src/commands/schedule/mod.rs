@@ -107,11 +107,11 @@ fn schedule_one(command: &ScheduleCommand, machine: &Machine) -> Result<()> {
         }
         planned.push(network_plan);
     }
-    write(command, planned, has_sizes)
+    write(command, machine, planned, has_sizes)
 }
 
 /// Writes the schedules, and the page and the JSON where they are asked for.
-fn write(command: &ScheduleCommand, mut planned: Vec<OnePlan>, has_sizes: bool) -> Result<()> {
+fn write(command: &ScheduleCommand, machine: &Machine, mut planned: Vec<OnePlan>, has_sizes: bool) -> Result<()> {
     let chapters = planned.iter_mut().filter_map(|network_plan| network_plan.chapter.take()).collect();
     let documents: Vec<ScheduleDocument> = planned.iter().map(|network_plan| network_plan.document.clone()).collect();
     let text = match documents.as_slice() {
@@ -127,7 +127,7 @@ fn write(command: &ScheduleCommand, mut planned: Vec<OnePlan>, has_sizes: bool) 
             _ => output::json(&documents)?,
         }
     }
-    output::remark(format!("wrote {}; {}", command.output.display(), command.next_command()));
+    output::remark(format!("wrote {}; {}", command.output.display(), command.next_command(Some(machine))));
     if let Some(path) = &command.html {
         html::write(path, "What was planned", chapters)?;
     }

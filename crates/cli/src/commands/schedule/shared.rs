@@ -35,7 +35,7 @@ pub(super) fn schedule(command: &ScheduleCommand, machine: &Machine) -> Result<(
     if !command.json {
         together.print();
     }
-    output::remark(format!("wrote {}; {}", command.output.display(), command.next_command()));
+    output::remark(format!("wrote {}; {}", command.output.display(), command.next_command(Some(machine))));
     if let Some(path) = &command.html {
         let each = chapters(&networks, &shared, machine.board())?;
         html::write(path, "What was planned", std::iter::once(together.chapter()).chain(each).collect())?;

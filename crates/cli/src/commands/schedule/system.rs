@@ -75,7 +75,7 @@ pub(super) fn schedule(command: &ScheduleCommand, system: &Path) -> Result<()> {
         files::write(path, &files::to_json(&planned.certificate())?)?;
         output::remark(format!("wrote {}; {}", path.display(), command.certify_command(path)));
     }
-    output::remark(format!("wrote {}; {}", command.output.display(), command.next_command()));
+    output::remark(format!("wrote {}; {}", command.output.display(), command.next_command(None)));
     Ok(())
 }
 
