@@ -19,6 +19,7 @@ use millstream_board::Board;
 use millstream_report::board_table;
 
 use crate::arguments::{DEFAULT_MODEL, DeployCommand};
+use crate::commands::run::facts::by_engine;
 use crate::{interrupt, output};
 use freight::{Freight, LAST, PACKAGE};
 use package::VERSION;
@@ -167,14 +168,15 @@ version=$(\"$1\" --version) || give_up {NOT_STARTED}
             let rate = |period: f64| format!("{:.1}", 1.0 / period.max(1e-12));
             let measured = run.measured_period_seconds.map_or_else(|| "-".to_owned(), rate);
             output::line(format!(
-                "\n{}: {} as {}, {measured} frames/s ({} expected), {:.2} ms each ({:.2} expected); {} frames checked",
+                "\n{}: {} as {}, {measured} frames/s ({} expected), {:.2} ms each ({:.2} expected); {} frames checked{}",
                 self.ssh.host,
                 run.network,
                 run.configuration,
                 rate(run.predicted_period_seconds),
                 1e3 * run.measured_latency_seconds,
                 1e3 * run.predicted_latency_seconds,
-                run.checked_frames
+                run.checked_frames,
+                by_engine(run)
             ));
         }
         output::remark(format!("wrote {BOARD}, {PROFILE}, {SCHEDULE} and {RUN} to {}", self.command.output.display()));

@@ -128,7 +128,7 @@ pub(super) fn energy(run: &NetworkRun) -> Option<Fact> {
 }
 
 /// What computed the sequential inference, if it was not ONNX Runtime.
-pub(super) fn by_engine(run: &NetworkRun) -> String {
+pub(crate) fn by_engine(run: &NetworkRun) -> String {
     let engine = run.reference_engine;
     if engine.is_default() { String::new() } else { format!(" by {}", engine.title()) }
 }

@@ -1,7 +1,7 @@
 //! `run`: streams frames through a schedule, checks every result, and shows what was measured beside what was
 //! predicted.
 
-mod facts;
+pub(crate) mod facts;
 mod followers;
 mod page;
 mod set_table;
