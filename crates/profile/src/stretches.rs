@@ -1,12 +1,16 @@
 //! Which consecutive operators run on which processors.
 
+use std::collections::HashMap;
+use std::ops::Range;
+
 use millstream_board::{Board, Processor};
-use millstream_graph::OperatorId;
+use millstream_graph::{Graph, OperatorId, ValueId};
 use millstream_predict::UnsupportedOperators;
 
 use crate::workload::Workload;
 
-/// The operators that engines of cores do not run, for each cluster and engine that leaves some out.
+/// The operators that engines of cores do not run, for each cluster and engine that leaves some out. Those that no
+/// segment can have without a refused one are among them.
 pub fn unsupported_operators(workload: &Workload<'_>, board: &Board) -> Vec<UnsupportedOperators> {
     let order = workload.chain.operators(workload.chain.whole());
     let mut all = Vec::new();
@@ -14,8 +18,9 @@ pub fn unsupported_operators(workload: &Workload<'_>, board: &Board) -> Vec<Unsu
         let Some(core) = cluster.cores.first() else { continue };
         for engine in cluster.engines.iter() {
             let processor = cluster.processor([core.id]).with_engine(engine);
-            let missing = order.iter().enumerate().filter(|(_, id)| !workload.backend.supports(**id, &processor));
-            let operators: Vec<usize> = missing.map(|(place, _)| place).collect();
+            let runs = |group: &[OperatorId]| supports_all(workload, group, &processor);
+            let missing = inseparable(workload.graph, &order).into_iter().filter(|group| !runs(&order[group.clone()]));
+            let operators: Vec<usize> = missing.flatten().collect();
             if !operators.is_empty() {
                 all.push(UnsupportedOperators { cluster: cluster.label.clone(), engine, operators });
             }
@@ -30,9 +35,9 @@ pub(crate) fn stretches<'a>(
     order: &'a [OperatorId],
     processor: &Processor,
 ) -> Vec<&'a [OperatorId]> {
-    let supports = |id: OperatorId| workload.backend.supports(id, processor);
-    let runs = order.chunk_by(|&left, &right| supports(left) == supports(right));
-    runs.filter(|run| run.first().is_some_and(|&id| supports(id))).collect()
+    let supports = |group: &[OperatorId]| supports_all(workload, group, processor);
+    let runs = runs_of(workload.graph, order, supports).into_iter();
+    runs.filter(|(_, is_supported)| *is_supported).map(|(run, _)| run).collect()
 }
 
 /// Operators in the order in which they run, in pieces, each with a processor that runs it: the first of those that run
@@ -42,12 +47,57 @@ pub(crate) fn pieces<'a, 'p>(
     operators: &'a [OperatorId],
     processors: &'p [Processor],
 ) -> Vec<(&'a [OperatorId], &'p Processor)> {
-    let supports = |processor: &Processor, id: OperatorId| workload.backend.supports(id, processor);
-    let runs_all = |processor: &&Processor| operators.iter().all(|&id| supports(processor, id));
+    let runs_all = |processor: &&Processor| supports_all(workload, operators, processor);
     if let Some(processor) = processors.iter().find(runs_all) {
         return vec![(operators, processor)];
     }
-    let first = |id: OperatorId| processors.iter().position(|processor| supports(processor, id)).unwrap_or(0);
-    let pieces = operators.chunk_by(|&left, &right| first(left) == first(right));
-    pieces.filter_map(|piece| Some((piece, processors.get(first(*piece.first()?))?))).collect()
+    let first = |group: &[OperatorId]| {
+        processors.iter().position(|processor| supports_all(workload, group, processor)).unwrap_or(0)
+    };
+    let pieces = runs_of(workload.graph, operators, first).into_iter();
+    pieces.filter_map(|(piece, place)| Some((piece, processors.get(place)?))).collect()
+}
+
+fn supports_all(workload: &Workload<'_>, operators: &[OperatorId], processor: &Processor) -> bool {
+    operators.iter().all(|&id| workload.backend.supports(id, processor))
+}
+
+/// The longest runs of consecutive operators whose groups have the same kind, with that.
+fn runs_of<'a, K: PartialEq>(
+    graph: &Graph,
+    order: &'a [OperatorId],
+    kind: impl Fn(&[OperatorId]) -> K,
+) -> Vec<(&'a [OperatorId], K)> {
+    let mut runs: Vec<(Range<usize>, K)> = Vec::new();
+    for group in inseparable(graph, order) {
+        let own = kind(&order[group.clone()]);
+        match runs.last_mut().filter(|(_, kind)| *kind == own) {
+            Some((run, _)) => run.end = group.end,
+            None => runs.push((group, own)),
+        }
+    }
+    runs.into_iter().map(|(run, kind)| (&order[run], kind)).collect()
+}
+
+/// Operators in groups of consecutive ones that are in one segment or in none: between them values pass whose element
+/// type is not known, and no segment starts or ends at these.
+fn inseparable(graph: &Graph, order: &[OperatorId]) -> Vec<Range<usize>> {
+    let mut last_of: HashMap<ValueId, usize> = HashMap::new();
+    let values = |&id: &OperatorId| graph.operator(id).inputs.iter().chain(&graph.operator(id).outputs).copied();
+    for (place, id) in order.iter().enumerate() {
+        let untyped = values(id).filter(|&value| graph.value(value).data_type.is_none());
+        last_of.extend(untyped.map(|value| (value, place)));
+    }
+
+    let mut groups: Vec<Range<usize>> = Vec::new();
+    // The last operator that the current group needs.
+    let mut needed = 0;
+    for (place, id) in order.iter().enumerate() {
+        match groups.last_mut().filter(|_| place > 0 && place <= needed) {
+            Some(group) => group.end = place + 1,
+            None => groups.push(place..place + 1),
+        }
+        needed = values(id).filter_map(|value| last_of.get(&value).copied()).fold(needed, usize::max);
+    }
+    groups
 }

@@ -12,7 +12,7 @@ use millstream_backend::{
 };
 use millstream_board::{EngineName, Processor, ProcessorClass};
 use millstream_frames::FrameMaker;
-use millstream_graph::{Graph, OperatorId};
+use millstream_graph::{DataType, Graph, GraphBuilder, NewOperator, OperatorId, OperatorKind};
 use millstream_partition::Chain;
 use millstream_predict::UnsupportedOperators;
 use millstream_predict::samples::{OperatorSample, SegmentSample};
@@ -246,4 +246,41 @@ fn a_cluster_that_runs_all_works_beside_the_stretches_of_one_that_does_not() {
     let (big, small) = (of("B"), of("s"));
     assert_eq!((big.len(), small.len()), (measured.count() - 2, measured.count()));
     assert!(big.iter().all(|sample| sample.concurrent == 2) && small.iter().all(|sample| sample.concurrent == 1));
+}
+
+/// No segment starts or ends at a value without a known element type, so that an engine runs all that share such values,
+/// or none of them.
+#[test]
+fn an_engine_that_refuses_a_reader_of_an_untyped_value_runs_nothing_that_shares_it() {
+    let mut builder = GraphBuilder::new("untyped");
+    let floats = Some(DataType::F32);
+    let types = [floats, floats, None, None, floats, floats];
+    let named = types.iter().enumerate();
+    let values: Vec<_> =
+        named.map(|(place, &known)| builder.value(format!("v{place}"), known, Some([4].into())).unwrap()).collect();
+    builder.input(values[0]);
+    for (place, pair) in values.windows(2).enumerate() {
+        let operator = NewOperator::new(format!("o{place}"), "Any", OperatorKind::Opaque);
+        builder.operator(operator.reads([pair[0]]).makes([pair[1]])).unwrap();
+    }
+    builder.output(values[5]);
+    let graph = builder.build().unwrap();
+
+    let board = millstream_test_support::board("B1@onnxruntime,openvino");
+    for (refused, expected) in [(3..4, Some(vec![1, 2, 3])), (4..5, Some(vec![4])), (0..1, Some(vec![0])), (0..0, None)]
+    {
+        let (chain, prepared) = (Chain::of(&graph), Mutex::default());
+        let order = chain.operators(chain.whole());
+        let (onnx_runtime_refuses, openvino_refuses, only_on) = (0..0, refused, None);
+        let backend = Choosy { graph: &graph, order, onnx_runtime_refuses, openvino_refuses, only_on, prepared };
+        let frame = [Tensor::from_f32([4], vec![0.0; 4])];
+        let workload = Workload { graph: &graph, chain: &chain, backend: &backend, frame: &frame };
+        let unsupported = unsupported_operators(&workload, &board).pop().map(|refused| refused.operators);
+        assert_eq!(unsupported, expected);
+
+        let settings = OperatorSettings { budget: Duration::from_millis(10), half_width: 0.9 };
+        let samples = measure_operators(&workload, &board, &settings, &mut |_| true).unwrap();
+        let own = samples.iter().filter(|sample| !sample.processor.engine.is_default());
+        assert_eq!(own.count(), 5 - expected.map_or(0, |refused| refused.len()));
+    }
 }
