@@ -80,9 +80,7 @@ fn otherwise(model: &Model, id: OperatorId) -> Option<String> {
 
     let reason = match operator.op_type.as_str() {
         // Models of segments with such graphs leave all shapes out.
-        "If" | "Loop" | "Scan" => {
-            "has to know how many dimensions there are, and graphs within operators leave that open"
-        }
+        "If" | "Loop" | "Scan" => "is not asked to run graphs within operators",
         _ if has(DataType::String) => "takes no tensors of strings",
         _ if has(DataType::F64) => "computes numbers of 64 bits with 32",
         computing if COMPUTING.contains(&computing) && has_large_integers(model, id) => {

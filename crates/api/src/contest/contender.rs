@@ -196,25 +196,12 @@ fn left_out(board: &Board, usable: Vec<CoreId>) -> Vec<CoreId> {
     usable.into_iter().filter(|core| !has(core)).collect()
 }
 
-/// What there is to know where a board leaves cores out.
-pub(crate) fn advantage_of_plain(board: &Board, left_out: &[CoreId]) -> Option<String> {
-    let list = || cores_of(board).iter().map(|core| core.0.to_string()).collect::<Vec<_>>().join(",");
-    (!left_out.is_empty()).then(|| {
-        format!(
-            "by their own choice, ONNX Runtime (default) and OpenVINO (with its hints) also use {} cores that the board \
-             leaves out; on Linux, `taskset -c {}` before the command holds them to the board's",
-            left_out.len(),
-            list()
-        )
-    })
-}
-
 /// Whether a container's quota holds here.
 fn has_quota() -> bool {
     CpuQuota::detect().is_ok_and(|quota| quota.is_some())
 }
 
-fn cores_of(board: &Board) -> Vec<CoreId> {
+pub(super) fn cores_of(board: &Board) -> Vec<CoreId> {
     board.cores().map(|core| core.id).collect()
 }
 
@@ -260,7 +247,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn cores_that_only_rivals_use_are_counted() {
+    fn cores_that_only_rivals_use_are_known() {
         let mut document = millstream_test_support::board("B2#0").to_document();
         document.clusters[0].cores[0].siblings = vec![CoreId(4)];
         let board = Board::try_from(document).unwrap();
@@ -268,9 +255,6 @@ mod tests {
         assert!(left_out(&board, cores(&[0, 1])).is_empty() && left_out(&board, cores(&[1, 4])).is_empty());
         let others = left_out(&board, cores(&[0, 1, 2, 3, 4]));
         assert_eq!(others, cores(&[2, 3]));
-        let text = advantage_of_plain(&board, &others).unwrap();
-        assert!(text.contains("use 2 cores") && text.contains("taskset -c 0,1"), "{text}");
-        assert_eq!(advantage_of_plain(&board, &[]), None);
     }
 
     #[test]

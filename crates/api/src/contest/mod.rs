@@ -1,5 +1,6 @@
 //! Our schedules beside plain ONNX Runtime and OpenVINO, in one interleaved run.
 
+mod advantages;
 mod contender;
 mod measurement;
 mod session_options;
@@ -10,7 +11,7 @@ mod turns;
 use std::time::Duration;
 
 use millstream_backend::Backend;
-use millstream_board::{Board, CoreId, EngineName, ReducedPrecision};
+use millstream_board::{Board, CoreId, EngineName};
 use millstream_cost::Nanoseconds;
 use millstream_graph::OperatorId;
 use millstream_pipeline::Objective;
@@ -26,7 +27,8 @@ use crate::machine::Machine;
 use crate::measuring::profiling::cached;
 use crate::network::Network;
 use crate::plans::Aim;
-use contender::{Contender, PinnedEngine, advantage_of_plain, is_one_at_a_time, left_out_by};
+use advantages::{OPENVINO_BY_ITSELF, advantage_of_integers, advantage_of_plain};
+use contender::{Contender, PinnedEngine, is_one_at_a_time, left_out_by};
 use measurement::Measurement;
 use turns::{Rounds, Turn, quantile};
 
@@ -164,9 +166,8 @@ pub fn compare(
         }
     }
     let left_out = left_out_by(board);
-    if let Some(advantage) = advantage_of_plain(board, &left_out) {
-        control.emit(&Event::Warning(&advantage));
-    }
+    let advantages = [advantage_of_plain(board, &left_out), advantage_of_integers(board, network.graph())];
+    advantages.iter().flatten().for_each(|advantage| control.emit(&Event::Warning(advantage)));
     // The rivals are there already when our schedules are tried out: several sessions in one process cost each other
     // something, multi-threaded ones most, and everybody should be chosen and measured under the same conditions.
     for rival in &rivals {
@@ -195,9 +196,6 @@ pub fn compare(
     let reports = contenders.iter().zip(&turns).map(|(contender, turns)| report(contender, turns));
     Ok(NetworkContest { network: network.name().to_owned(), contenders: reports.collect() })
 }
-
-/// OpenVINO computes quantised networks with integers unless it is told not to.
-const OPENVINO_BY_ITSELF: EngineName = EngineName::OpenVinoWith(ReducedPrecision::Int8);
 
 /// An engine as it computes where nobody tells it how.
 fn by_itself(engine: EngineName) -> EngineName {
@@ -319,7 +317,9 @@ pub fn with_slow_cores(machine: &Machine, slow_cores: &[SlowCore]) -> Result<Mac
 
 #[cfg(test)]
 mod tests {
-    use super::{EngineName, OPENVINO_BY_ITSELF, ReducedPrecision, are_alike, by_itself, median_rank};
+    use millstream_board::ReducedPrecision;
+
+    use super::{EngineName, OPENVINO_BY_ITSELF, are_alike, by_itself, median_rank};
 
     #[test]
     fn only_openvino_computes_otherwise_by_itself() {

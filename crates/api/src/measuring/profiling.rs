@@ -159,7 +159,18 @@ pub(crate) fn report_left_out(known: &NetworkProfile, board: &Board, control: &C
     let has = |label: &str, engine: EngineName| {
         board.clusters().iter().any(|cluster| cluster.label == label && cluster.engines.contains(engine))
     };
-    let left_out = known.left_out.iter().filter(|left_out| has(&left_out.cluster, left_out.engine));
+    let is_left_out = |label: &str, engine: EngineName| {
+        known.left_out.iter().any(|left_out| (left_out.cluster.as_str(), left_out.engine) == (label, engine))
+    };
+    // Those beside which it could save little may not be asked for now: the plan has no times then, and that is told.
+    let has_better = |left_out: &LeftOutEngine| {
+        let own = board.clusters().iter().find(|cluster| cluster.label == left_out.cluster);
+        own.is_some_and(|own| own.engines.iter().any(|engine| !is_left_out(&own.label, engine)))
+    };
+    let is_told = |left_out: &&LeftOutEngine| {
+        has(&left_out.cluster, left_out.engine) && (left_out.gain.is_none() || has_better(left_out))
+    };
+    let left_out = known.left_out.iter().filter(is_told);
     left_out.for_each(|left_out| control.emit(&Event::LeftOut(left_out)));
 
     let is_used = |missing: &&UnsupportedOperators| {
@@ -339,6 +350,7 @@ mod tests {
         let left_out = "openvino is left out on B: it could save 1.0 % of the time at most";
         assert_eq!(reported(&known, &both), [left_out], "what it does not run is no matter then");
         assert!(reported(&known, &board("B1")).is_empty());
+        assert!(reported(&known, &board("B1@openvino")).is_empty(), "the better one is not asked for");
     }
 
     #[test]
