@@ -69,6 +69,11 @@ fn otherwise(model: &Model, id: OperatorId) -> Option<String> {
     let is_set = |attribute: &str| node.int(attribute).unwrap_or(0) != 0;
     let is_there = |place: usize| node.inputs().nth(place).is_some_and(|name| !name.is_empty());
 
+    // Segments with such graphs say nothing of the shapes that they take in, which OpenVINO has to know: ONNX Runtime would
+    // check branches against them that are never taken.
+    if ["If", "Loop", "Scan"].contains(&operator.op_type.as_str()) {
+        return Some(format!("OpenVINO is not asked to run graphs within operators ({})", operator.op_type));
+    }
     let unknown = operator.inputs.iter().map(|&value| graph.value(value)).find(|value| value.shape.is_none());
     if let Some(value) = unknown {
         return Some(format!(
@@ -79,8 +84,6 @@ fn otherwise(model: &Model, id: OperatorId) -> Option<String> {
     }
 
     let reason = match operator.op_type.as_str() {
-        // Models of segments with such graphs leave all shapes out.
-        "If" | "Loop" | "Scan" => "is not asked to run graphs within operators",
         _ if has(DataType::String) => "takes no tensors of strings",
         _ if has(DataType::F64) => "computes numbers of 64 bits with 32",
         computing if COMPUTING.contains(&computing) && has_large_integers(model, id) => {
@@ -199,6 +202,20 @@ mod tests {
             assert!(with(op_type, &long).is_some() && with(op_type, &long[..999]).is_none());
         }
         assert_eq!(with("Slice", &[i64::MAX]), None, "it stands for the end");
+    }
+
+    /// Whatever is known of what they read.
+    #[test]
+    fn graphs_within_operators_are_refused() {
+        for op_type in ["If", "Loop", "Scan"] {
+            let reason = refusal(|builder| {
+                let condition = builder.input("condition", [1]);
+                let unknown = builder.node("If", &[&condition]);
+                builder.node(op_type, &[&unknown])
+            });
+            let expected = format!("OpenVINO is not asked to run graphs within operators ({op_type})");
+            assert_eq!(reason.as_deref(), Some(expected.as_str()));
+        }
     }
 
     #[test]

@@ -93,15 +93,15 @@ pub(crate) fn of_cores(precision: Precision, threads: usize, may_attend: bool, i
         // each segment.
         properties.push(("LP_TRANSFORMS_MODE", "NO".to_owned()));
     }
-    properties.extend(of_kernels(precision, may_attend));
+    properties.extend(right_kernels(precision, may_attend));
     properties.extend(of_device(CPU, precision, is_timed));
     properties
 }
 
-/// Which kernels of cores are right.
-fn of_kernels(precision: Precision, may_attend: bool) -> Option<(&'static str, String)> {
-    // Those that it makes for attention with a mask of one row are wrong in 16 bits (2026.4.1), by more than the largest
-    // element; 2025.2.0 was right.
+/// Switches kernels of cores off whose results are wrong.
+fn right_kernels(precision: Precision, may_attend: bool) -> Option<(&'static str, String)> {
+    // Those that OpenVINO makes itself for attention with a mask of one row are wrong in 16 bits (2026.4.1), by more than
+    // the largest element; 2025.2.0 was right.
     let are_wrong = may_attend && matches!(precision, Precision::F16 | Precision::Bf16);
     are_wrong.then(|| ("SNIPPETS_MODE", "DISABLE".to_owned()))
 }
@@ -111,7 +111,7 @@ fn of_kernels(precision: Precision, may_attend: bool) -> Option<(&'static str, S
 pub(crate) fn of_hint(precision: Precision, hint: Hint, may_attend: bool) -> Properties {
     let mut properties = of_device(CPU, precision, false);
     properties.push(("PERFORMANCE_HINT", hint.name().to_owned()));
-    properties.extend(of_kernels(precision, may_attend));
+    properties.extend(right_kernels(precision, may_attend));
     properties
 }
 

@@ -8,8 +8,8 @@ use millstream_graph::{Family, Graph};
 
 use crate::segment::Segment;
 
-/// How many threads a backend of cores uses for a segment: one per core, unless something else was measured to be
-/// faster.
+/// How many threads a backend of cores uses for a segment: one per core, unless it is a part of the network for which
+/// fewer were measured to be faster.
 #[derive(Debug, Default)]
 pub struct ThreadChoice(Mutex<HashMap<String, BTreeMap<Family, usize>>>);
 
@@ -20,8 +20,8 @@ impl ThreadChoice {
     }
 
     /// Threads for a segment on a processor: as many as the family with the most work in it had best use, at the most
-    /// one per core. The whole network has one per core: a plan could have it on fewer cores instead, and what was
-    /// measured in a slow minute would never be put right.
+    /// one per core. The whole network has one per core: plans of it on fewer cores are tried by themselves, and trials
+    /// of this one show whether what was measured of the family was of a slow minute.
     pub fn threads(&self, graph: &Graph, segment: &Segment, processor: &Processor) -> usize {
         let cores = processor.cores.len();
         if segment.operators.len() == graph.operators().len() {

@@ -4,7 +4,8 @@ use millstream_board::{EngineName, ProcessorClass};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Operators that an engine does not run on a cluster: other processors run their blocks.
+/// Operators that an engine does not run on a cluster, or can't be given without one that it does not run: other processors
+/// run their blocks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct UnsupportedOperators {

@@ -13,14 +13,15 @@ use crate::workload::Workload;
 /// segment can have without a refused one are among them.
 pub fn unsupported_operators(workload: &Workload<'_>, board: &Board) -> Vec<UnsupportedOperators> {
     let order = workload.chain.operators(workload.chain.whole());
+    let groups = sharing_untyped(workload.graph, &order);
     let mut all = Vec::new();
     for cluster in board.clusters() {
         let Some(core) = cluster.cores.first() else { continue };
         for engine in cluster.engines.iter() {
             let processor = cluster.processor([core.id]).with_engine(engine);
             let runs = |group: &[OperatorId]| supports_all(workload, group, &processor);
-            let missing = inseparable(workload.graph, &order).into_iter().filter(|group| !runs(&order[group.clone()]));
-            let operators: Vec<usize> = missing.flatten().collect();
+            let missing = groups.iter().filter(|group| !runs(&order[(*group).clone()]));
+            let operators: Vec<usize> = missing.cloned().flatten().collect();
             if !operators.is_empty() {
                 all.push(UnsupportedOperators { cluster: cluster.label.clone(), engine, operators });
             }
@@ -69,7 +70,7 @@ fn runs_of<'a, K: PartialEq>(
     kind: impl Fn(&[OperatorId]) -> K,
 ) -> Vec<(&'a [OperatorId], K)> {
     let mut runs: Vec<(Range<usize>, K)> = Vec::new();
-    for group in inseparable(graph, order) {
+    for group in sharing_untyped(graph, order) {
         let own = kind(&order[group.clone()]);
         match runs.last_mut().filter(|(_, kind)| *kind == own) {
             Some((run, _)) => run.end = group.end,
@@ -79,25 +80,25 @@ fn runs_of<'a, K: PartialEq>(
     runs.into_iter().map(|(run, kind)| (&order[run], kind)).collect()
 }
 
-/// Operators in groups of consecutive ones that are in one segment or in none: between them values pass whose element
-/// type is not known, and no segment starts or ends at these.
-fn inseparable(graph: &Graph, order: &[OperatorId]) -> Vec<Range<usize>> {
-    let mut last_of: HashMap<ValueId, usize> = HashMap::new();
-    let values = |&id: &OperatorId| graph.operator(id).inputs.iter().chain(&graph.operator(id).outputs).copied();
-    for (place, id) in order.iter().enumerate() {
-        let untyped = values(id).filter(|&value| graph.value(value).data_type.is_none());
-        last_of.extend(untyped.map(|value| (value, place)));
+/// Operators in groups of consecutive ones that are in one segment or in none: from what makes a value whose element type
+/// is not known to the last of those that read it, as no segment starts or ends at such a value.
+fn sharing_untyped(graph: &Graph, order: &[OperatorId]) -> Vec<Range<usize>> {
+    let mut last_readers: HashMap<ValueId, usize> = HashMap::new();
+    for (place, &id) in order.iter().enumerate() {
+        let untyped = graph.operator(id).inputs.iter().filter(|&&value| graph.value(value).data_type.is_none());
+        last_readers.extend(untyped.map(|&value| (value, place)));
     }
 
     let mut groups: Vec<Range<usize>> = Vec::new();
     // The last operator that the current group needs.
     let mut needed = 0;
-    for (place, id) in order.iter().enumerate() {
-        match groups.last_mut().filter(|_| place > 0 && place <= needed) {
+    for (place, &id) in order.iter().enumerate() {
+        match groups.last_mut().filter(|_| place <= needed) {
             Some(group) => group.end = place + 1,
             None => groups.push(place..place + 1),
         }
-        needed = values(id).filter_map(|value| last_of.get(&value).copied()).fold(needed, usize::max);
+        let readers = graph.operator(id).outputs.iter().filter_map(|value| last_readers.get(value).copied());
+        needed = readers.fold(needed, usize::max);
     }
     groups
 }

@@ -253,21 +253,24 @@ fn a_cluster_that_runs_all_works_beside_the_stretches_of_one_that_does_not() {
 #[test]
 fn an_engine_that_refuses_a_reader_of_an_untyped_value_runs_nothing_that_shares_it() {
     let mut builder = GraphBuilder::new("untyped");
-    let floats = Some(DataType::F32);
-    let types = [floats, floats, None, None, floats, floats];
-    let named = types.iter().enumerate();
-    let values: Vec<_> =
-        named.map(|(place, &known)| builder.value(format!("v{place}"), known, Some([4].into())).unwrap()).collect();
+    let types = [Some(DataType::F32); 6].into_iter().enumerate();
+    let value = |(place, known): (usize, Option<DataType>)| {
+        builder.value(format!("v{place}"), known.filter(|_| place != 2), Some([4].into())).unwrap()
+    };
+    let values: Vec<_> = types.map(value).collect();
     builder.input(values[0]);
-    for (place, pair) in values.windows(2).enumerate() {
+    // What the second operator makes is read by the third and the last: the fourth has nothing to do with it.
+    for (place, reads) in [vec![0], vec![1], vec![2], vec![3], vec![2, 4]].into_iter().enumerate() {
         let operator = NewOperator::new(format!("o{place}"), "Any", OperatorKind::Opaque);
-        builder.operator(operator.reads([pair[0]]).makes([pair[1]])).unwrap();
+        let reads = reads.into_iter().map(|value: usize| values[value]);
+        builder.operator(operator.reads(reads).makes([values[place + 1]])).unwrap();
     }
     builder.output(values[5]);
     let graph = builder.build().unwrap();
 
     let board = millstream_test_support::board("B1@onnxruntime,openvino");
-    for (refused, expected) in [(3..4, Some(vec![1, 2, 3])), (4..5, Some(vec![4])), (0..1, Some(vec![0])), (0..0, None)]
+    for (refused, expected) in
+        [(3..4, Some(vec![1, 2, 3, 4])), (4..5, Some(vec![1, 2, 3, 4])), (0..1, Some(vec![0])), (0..0, None)]
     {
         let (chain, prepared) = (Chain::of(&graph), Mutex::default());
         let order = chain.operators(chain.whole());

@@ -11,7 +11,7 @@ pub(super) trait CoreEngine: Send + Sync {
     /// What runs operators.
     fn backend(&self) -> Arc<dyn Observed>;
 
-    /// Sets how many threads the operators of each family use on a cluster.
+    /// Sets how many threads the operators of each family use on a cluster, in parts of the network.
     fn choose_threads(&self, cluster: &str, threads: BTreeMap<Family, usize>);
 
     /// Keeps no more of what it made for the next start.

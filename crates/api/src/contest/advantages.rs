@@ -21,17 +21,19 @@ pub(super) fn advantage_of_plain(board: &Board, left_out: &[CoreId]) -> Option<S
     })
 }
 
-/// What there is to know where rivals on OpenVINO compute a quantised network with integers, as they do by themselves,
-/// and ours with floats, as the model says.
+/// What there is to know where rivals on OpenVINO compute quantised operators with integers, as it does by itself, and our
+/// schedules may use it only as the model says, with floats. ONNX Runtime has kernels with integers for both.
 pub(super) fn advantage_of_integers(board: &Board, graph: &Graph) -> Option<String> {
     let uses = |engine| board.engines_in_use().any(|used| used == engine);
-    let has_quantised = graph.operators().iter().any(|operator| operator.kind == OperatorKind::Quantization);
+    let is_quantised =
+        |kind: &OperatorKind| matches!(kind, OperatorKind::Quantization | OperatorKind::DynamicQuantization);
+    let has_quantised = graph.operators().iter().any(|operator| is_quantised(&operator.kind));
     let (own, integers) = (EngineName::OpenVino, OPENVINO_BY_ITSELF);
     (has_quantised && uses(own) && !uses(integers)).then(|| {
         format!(
-            "by themselves, sessions of {} compute this quantised network with integers, and our schedules with floats, as \
-             the model says: name {integers} as well, as in --engine onnxruntime,{own},{integers}, for schedules that may \
-             round otherwise",
+            "sessions of {} compute the quantised operators of this network with integers, and our stages on {own} with \
+             floats, as the model says; name {integers} as well, as in --engine onnxruntime,{own},{integers}, for stages \
+             that do the same: results may then be a step of quantisation off",
             own.title()
         )
     })
@@ -62,7 +64,7 @@ mod tests {
         assert!(text.contains("--engine onnxruntime,openvino,openvinoint8"), "{text}");
         assert_eq!(told("onnxruntime,openvino", &floats), None);
         for engines in ["onnxruntime", "onnxruntime,openvino,openvinoint8"] {
-            assert_eq!(told(engines, &quantised), None, "{engines}");
+            assert_eq!(told(engines, &quantised), None, "{engines}: our stages use integers");
         }
     }
 }

@@ -28,7 +28,7 @@ use crate::measuring::profiling::cached;
 use crate::network::Network;
 use crate::plans::Aim;
 use advantages::{OPENVINO_BY_ITSELF, advantage_of_integers, advantage_of_plain};
-use contender::{Contender, PinnedEngine, is_one_at_a_time, left_out_by};
+use contender::{Contender, PinnedEngine, cores_of, is_one_at_a_time, left_out_by};
 use measurement::Measurement;
 use turns::{Rounds, Turn, quantile};
 
@@ -166,7 +166,9 @@ pub fn compare(
         }
     }
     let left_out = left_out_by(board);
-    let advantages = [advantage_of_plain(board, &left_out), advantage_of_integers(board, network.graph())];
+    let has_openvino = rivals.iter().any(|rival| rival.rival == Some(EngineName::OpenVino));
+    let of_integers = has_openvino.then(|| advantage_of_integers(board, network.graph()));
+    let advantages = [advantage_of_plain(board, &left_out), of_integers.flatten()];
     advantages.iter().flatten().for_each(|advantage| control.emit(&Event::Warning(advantage)));
     // The rivals are there already when our schedules are tried out: several sessions in one process cost each other
     // something, multi-threaded ones most, and everybody should be chosen and measured under the same conditions.
@@ -191,7 +193,7 @@ pub fn compare(
     }
 
     contenders.extend(rivals);
-    let cores = board.cores().map(|core| core.id).chain(left_out).collect();
+    let cores = cores_of(board).into_iter().chain(left_out).collect();
     let turns = Rounds::new(network, &contenders, &frame, cores, options.turn).play(options.rounds, control)?;
     let reports = contenders.iter().zip(&turns).map(|(contender, turns)| report(contender, turns));
     Ok(NetworkContest { network: network.name().to_owned(), contenders: reports.collect() })

@@ -10,19 +10,18 @@ const TRIAL_NOISE: f64 = 1.03;
 /// A frame that several cores share may have been this much slower: how soon one core hears of another changes on
 /// shared machines from minute to minute.
 const SHARED_FRAME_NOISE: f64 = 1.15;
-/// An unsteady frame may have been this much slower: on two cores of a virtual machine, the quantised MobileNet v2 takes
-/// 1.8 ms with ONNX Runtime and 1.5 ms with OpenVINO in some minutes, 2.5 ms and 1.9 ms in others.
-const UNSTEADY_FRAME_NOISE: f64 = 1.4;
-/// For throughput, an unsteady plan counts with the slowest of its trials. Where it is among those whose periods are
-/// within this, all of these get the trials in which it may turn out to be slow.
-const UNSTEADY_PERIODS: f64 = 1.1;
+/// An unsteady frame may have been this much slower, and may be in the next trial: on two cores of a virtual machine, the
+/// quantised MobileNet v2 takes 1.8 ms with ONNX Runtime and 1.5 ms with OpenVINO in some minutes, 2.5 ms and 1.9 ms in
+/// others.
+const UNSTEADY_NOISE: f64 = 1.4;
 /// Where several plans are as good but for noise, each is tried so often at the most: medians of four trials have about
 /// half the noise of one.
 const MOST_TRIALS: u64 = 4;
 /// How often what is chosen is tried at least, and others at the most that may be better but for a machine that changed
 /// in between.
 const CONFIRMED: u64 = 2;
-/// How often unsteady plans are tried: a median of three does not change with one in another minute.
+/// How often unsteady plans are tried: a median of three frame times does not change with one in another minute, and the
+/// longest of three periods is seldom of a quick one.
 const UNSTEADY_TRIALS: u64 = 3;
 
 impl PlanModel<'_> {
@@ -39,20 +38,20 @@ impl PlanModel<'_> {
         unconfirmed.min_by_key(|(plan, _)| trials(plan)).map(|(plan, _)| self.candidate(plan))
     }
 
-    /// How often a plan should be tried that is not the best of what was tried. For latency, only what may be quicker than
-    /// it is known to be is given the wider noise: what is best counts with what it was seen to do.
+    /// How often a plan should be tried that is not the best of what was tried. For latency, what may be quicker than it is
+    /// known to be is given the wider noise. For throughput, an unsteady plan counts with its slowest trial, so that it is
+    /// what others are near, if it is the best.
     fn most_trials(&self, plan: &Plan, best: &Plan) -> u64 {
         if self.is_within(TRIAL_NOISE, plan, best) {
             return MOST_TRIALS;
         }
-        let any = |is_such: fn(&Plan) -> bool| is_such(plan) || is_such(best);
-        let (has_unsteady, is_shared, noise) = match self.objective {
-            Objective::Latency => (is_unsteady(plan), any(shares_frames), UNSTEADY_FRAME_NOISE),
-            Objective::Throughput => (any(is_unsteady), false, UNSTEADY_PERIODS),
+        let (in_doubt, is_shared) = match self.objective {
+            Objective::Latency => (plan, shares_frames(plan) || shares_frames(best)),
+            Objective::Throughput => (best, false),
             Objective::Balanced | Objective::Energy => return 0,
         };
 
-        if has_unsteady && self.is_within(noise, plan, best) {
+        if is_unsteady(in_doubt) && self.is_within(UNSTEADY_NOISE, plan, best) {
             return UNSTEADY_TRIALS;
         }
         if is_shared && self.is_within(SHARED_FRAME_NOISE, plan, best) { CONFIRMED } else { 0 }
@@ -62,7 +61,7 @@ impl PlanModel<'_> {
     /// the whole network; `None` for others.
     pub(super) fn whole_frame_noise(&self, plan: &Plan) -> Option<f64> {
         let is_concerned = self.objective == Objective::Latency && several_cores(plan).is_some();
-        let noise = || if is_unsteady(plan) { UNSTEADY_FRAME_NOISE } else { SHARED_FRAME_NOISE };
+        let noise = || if is_unsteady(plan) { UNSTEADY_NOISE } else { SHARED_FRAME_NOISE };
         is_concerned.then(noise)
     }
 

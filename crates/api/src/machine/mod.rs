@@ -193,18 +193,17 @@ impl Machine {
         &self.board
     }
 
-    /// Whether it is this computer: as it was detected, or a board whose cores are here, with the same caches and of the
-    /// same kind as far as the system tells, whatever computes on them.
+    /// Whether it is this computer: as it was detected, or a board of cores of it, each of whose accelerators has an
+    /// engine or is a graphics device that is here.
     pub fn is_this_computer(&self) -> bool {
-        let is_told = |cluster: &Cluster| cluster.core_type.is_some() || !cluster.caches.is_empty();
-        let is_part = |cluster: &Cluster, own: &Cluster| {
-            let is_there = |core: &Core| own.cores.iter().any(|known| known.id == core.id);
-            let is_same_kind = (&cluster.core_type, &cluster.caches) == (&own.core_type, &own.caches);
-            is_told(cluster) && is_same_kind && cluster.cores.iter().all(is_there)
+        let is_here = |own: &Accelerator| {
+            let gpus = crate::backends::devices::accelerators(false);
+            gpus.iter().any(|gpu| (gpu.kind, &gpu.name) == (own.kind, &own.name))
         };
-        let is_here = |cluster: &Cluster, here: &Board| here.clusters().iter().any(|own| is_part(cluster, own));
-        let are_here = |here: Board| self.board.clusters().iter().all(|cluster| is_here(cluster, &here));
-        self.is_here || millstream_machine::detect().is_ok_and(are_here)
+        let are_driven = || self.board.accelerators().iter().all(|own| own.engine.is_some() || is_here(own));
+        // Under a quota, a board of this computer may have other cores than would be chosen now.
+        let all = || millstream_machine::detect_at(Path::new("/sys"), usable_cores().as_deref());
+        self.is_here || are_driven() && all().is_ok_and(|here| is_of(&self.board, &here))
     }
 
     /// Whether this process may run on all the board's cores; measuring and running need that.
@@ -218,6 +217,21 @@ impl Machine {
             Some(core) => Err(Error::NotHere { core: core.id, board: self.board.name().to_owned(), allowed }),
         }
     }
+}
+
+/// Whether each cluster of a board is of a computer that is known: its cores are among those of a cluster there, with the
+/// same caches and of the same kind. A cluster of which neither kind nor caches are known may be of any computer, and is of
+/// none.
+fn is_of(board: &Board, computer: &Board) -> bool {
+    let is_part = |cluster: &Cluster, whole: &Cluster| {
+        let is_there = |core: &Core| whole.cores.iter().any(|known| known.id == core.id);
+        let is_same_kind = (&cluster.core_type, &cluster.caches) == (&whole.core_type, &whole.caches);
+        is_same_kind && cluster.cores.iter().all(is_there)
+    };
+    board.clusters().iter().all(|cluster| {
+        let is_told = cluster.core_type.is_some() || !cluster.caches.is_empty();
+        is_told && computer.clusters().iter().any(|whole| is_part(cluster, whole))
+    })
 }
 
 /// Whether each cluster of a board computes with engines that these have for it, and no others.
@@ -252,7 +266,46 @@ pub(crate) fn of_file(path: &Path, board: Board) -> Board {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+    use millstream_board::Cache;
+
     use super::*;
+
+    #[test]
+    fn a_board_is_of_a_computer_that_has_its_cores() {
+        let with = |clusters: &str, bytes: u64, core_type: Option<&str>| {
+            let mut document = millstream_test_support::board(clusters).to_document();
+            for cluster in &mut document.clusters {
+                cluster.caches = (bytes > 0).then_some(Cache { level: 1, bytes, shared_by: 1 }).into_iter().collect();
+                cluster.core_type = core_type.map(str::to_owned);
+            }
+            Board::try_from(document).unwrap()
+        };
+        let computer = with("B4", 32_768, None);
+        for (board, expected) in [
+            (with("B4@openvino", 32_768, None), true),
+            (with("B2", 32_768, None), true),
+            (with("B2+s2", 32_768, None), true),
+            (with("B8", 32_768, None), false),
+            (with("B4", 65_536, None), false),
+            (with("B4", 32_768, Some("Cortex-A76")), false),
+            (with("B4", 0, None), false),
+        ] {
+            assert_eq!(is_of(&board, &computer), expected, "{:?}", board.clusters());
+        }
+        assert!(is_of(&with("B4", 0, Some("Cortex-A76")), &with("B4", 0, Some("Cortex-A76"))));
+        assert!(!is_of(&with("B4", 0, None), &with("B4", 0, None)), "it may be of any computer");
+    }
+
+    #[test]
+    fn a_board_with_an_accelerator_that_nothing_drives_is_only_planned_for() {
+        let Ok(detected) = Machine::detect() else { return };
+        assert!(detected.is_this_computer());
+        let described = |board: Board| Machine::of_board(board).is_this_computer();
+        if described(detected.board().clone()) {
+            let described_only = vec![Accelerator::new("N", AcceleratorKind::Npu)];
+            assert!(!described(detected.board().clone().with_accelerators(described_only).unwrap()));
+        }
+    }
 
     #[test]
     fn npus_are_taken_in_where_less_precision_is_asked_for() {

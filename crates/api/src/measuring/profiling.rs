@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use millstream_backend::Observed;
 use millstream_board::{Accelerator, Board, EngineName, Processor};
+use millstream_graph::OperatorId;
 use millstream_predict::samples::TransferSample;
 use millstream_predict::{LeftOutEngine, NetworkProfile, Profile, UnsupportedOperators};
 use millstream_profile::{
@@ -162,7 +163,7 @@ pub(crate) fn report_left_out(known: &NetworkProfile, board: &Board, control: &C
     let is_left_out = |label: &str, engine: EngineName| {
         known.left_out.iter().any(|left_out| (left_out.cluster.as_str(), left_out.engine) == (label, engine))
     };
-    // Those beside which it could save little may not be asked for now: the plan has no times then, and that is told.
+    // Those beside which it could save little may not be asked for now: that is an error then (`of_own_engines`).
     let has_better = |left_out: &LeftOutEngine| {
         let own = board.clusters().iter().find(|cluster| cluster.label == left_out.cluster);
         own.is_some_and(|own| own.engines.iter().any(|engine| !is_left_out(&own.label, engine)))
@@ -227,10 +228,11 @@ impl Measuring<'_> {
         Ok(true)
     }
 
-    /// Why engines and accelerators run nothing of the network: what each says of the first operator.
+    /// Why engines and accelerators run nothing of the network: what each says of the first operator that it refuses.
     fn report_reasons(&self, known: &NetworkProfile) {
-        let Some(&first) = self.workload.graph.order().first() else { return };
-        let reason = |processor: &Processor| self.workload.backend.why_refused(first, processor);
+        let refused = |id: OperatorId, processor: &Processor| self.workload.backend.why_refused(id, processor);
+        let order = self.workload.graph.order();
+        let reason = |processor: &Processor| order.iter().find_map(|&id| refused(id, processor));
         let of_engine = |left_out: &LeftOutEngine| {
             let cluster = self.board.clusters().iter().find(|cluster| cluster.label == left_out.cluster)?;
             let processor = cluster.processor(cluster.cores.first().map(|core| core.id)).with_engine(left_out.engine);

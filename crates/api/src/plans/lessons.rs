@@ -61,7 +61,7 @@ struct Explanation {
 
 impl Lessons {
     /// Takes in what a trial showed of a plan and its schedule. A plan that was tried before has the medians of what its
-    /// trials showed: of three, one that was disturbed does not count.
+    /// trials showed: of three, one that was disturbed does not count. The period of an unsteady one is the longest.
     pub(crate) fn add(&mut self, schedule: &Schedule, measured: Plan) {
         for (stage, times) in StageId::all(measured.stages.len()).zip(&measured.stages) {
             for (replica, replica_times) in times.replicas.iter().enumerate().filter(|(_, times)| times.is_team()) {
@@ -77,7 +77,7 @@ impl Lessons {
                     seen.push(tried.clone());
                 }
                 seen.push(measured);
-                *tried = median(tried, seen);
+                *tried = of_trials(tried, seen);
             }
             None => self.tried.push(measured),
         }
@@ -160,8 +160,9 @@ impl Lessons {
 }
 
 /// A plan with the median period of its trials, and the median time of each replica. The period of one that is unsteady
-/// is the longest of them: it is what frames that keep coming are sure to get, and others keep to theirs.
-fn median(plan: &Plan, trials: &[Plan]) -> Plan {
+/// is the longest of them, whatever the objective: it is what frames that keep coming get in any minute, and plans that
+/// are steady keep to theirs.
+fn of_trials(plan: &Plan, trials: &[Plan]) -> Plan {
     let of_all = |time: &dyn Fn(&Plan) -> Option<Nanoseconds>| {
         let seconds: Vec<f64> = trials.iter().filter_map(time).map(Nanoseconds::seconds).collect();
         Statistics::of(&seconds).map_or(Nanoseconds::ZERO, |times| Nanoseconds::from_seconds(times.median_seconds))

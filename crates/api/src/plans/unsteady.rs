@@ -1,4 +1,5 @@
-//! Plans whose times change from minute to minute, on machines that are shared with others.
+//! Plans in which several cores work on a frame together, and those of them whose times change from minute to minute on
+//! machines that are shared with others.
 
 use millstream_board::ProcessorClass;
 use millstream_cost::Nanoseconds;
@@ -21,8 +22,8 @@ pub(crate) fn several_cores(plan: &Plan) -> Option<&ProcessorClass> {
     Some(processor).filter(|processor| processor.count > 1)
 }
 
-/// Whether several cores share short frames of the whole network: they wait for each other after every operator, which
-/// takes 1.0 to 1.6 times as long from one minute to the next on two cores of a virtual machine.
+/// Whether several cores share short frames of the whole network: they wait for each other after every operator, and how
+/// soon they hear of each other changes on machines that are shared with others.
 pub(crate) fn is_unsteady(plan: &Plan) -> bool {
     several_cores(plan).is_some() && plan.latency <= SHORT_FRAME
 }

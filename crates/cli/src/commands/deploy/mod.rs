@@ -168,7 +168,7 @@ version=$(\"$1\" --version) || give_up {NOT_STARTED}
             let rate = |period: f64| format!("{:.1}", 1.0 / period.max(1e-12));
             let measured = run.measured_period_seconds.map_or_else(|| "-".to_owned(), rate);
             output::line(format!(
-                "\n{}: {} as {}, {measured} frames/s ({} expected), {:.2} ms each ({:.2} expected); {} frames checked{}",
+                "\n{}: {} as {}, {measured} frames/s ({} expected), {:.2} ms each ({:.2} expected); {} frames checked against sequential inference{}",
                 self.ssh.host,
                 run.network,
                 run.configuration,
