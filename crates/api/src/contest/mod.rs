@@ -8,6 +8,7 @@ mod sessions;
 mod slowing;
 mod turns;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use millstream_backend::Backend;
@@ -26,7 +27,7 @@ use crate::learning::measured::Measured;
 use crate::machine::Machine;
 use crate::measuring::profiling::cached;
 use crate::network::Network;
-use crate::plans::Aim;
+use crate::plans::{Aim, Plans};
 use advantages::{OPENVINO_BY_ITSELF, advantage_of_integers, advantage_of_plain};
 use contender::{Contender, PinnedEngine, cores_of, is_one_at_a_time, left_out_by};
 use measurement::Measurement;
@@ -48,6 +49,9 @@ impl SlowCore {
     /// The largest factor: the system keeps real-time threads from taking more of a core away.
     pub const MOST: f64 = 16.0;
 }
+
+/// What our schedules are chosen for.
+const OBJECTIVES: [Objective; 3] = [Objective::Throughput, Objective::Balanced, Objective::Latency];
 
 /// How long a turn is at least where nothing else is said.
 pub const TURN: Duration = Duration::from_millis(1500);
@@ -176,11 +180,20 @@ pub fn compare(
         rival.measure(&frame, options.turn / 4)?;
     }
 
-    let objectives = [Objective::Throughput, Objective::Balanced, Objective::Latency];
-    let plans = measured.refine(&objectives, Aim::default(), control)?;
+    let plans = measured.refine(&OBJECTIVES, Aim::default(), control)?;
     let backend = measured.backends.backend();
+    let mut contenders = our_schedules(network, &plans, &backend)?;
+    contenders.extend(rivals);
+    let cores = cores_of(board).into_iter().chain(left_out).collect();
+    let turns = Rounds::new(network, &contenders, &frame, cores, options.turn).play(options.rounds, control)?;
+    let reports = contenders.iter().zip(&turns).map(|(contender, turns)| report(contender, turns));
+    Ok(NetworkContest { network: network.name().to_owned(), contenders: reports.collect() })
+}
+
+/// The schedules that are chosen for the objectives, each once.
+fn our_schedules(network: &Network, plans: &Plans, backend: &Arc<dyn Backend>) -> Result<Vec<Contender>, Error> {
     let mut contenders: Vec<Contender> = Vec::new();
-    for objective in objectives {
+    for objective in OBJECTIVES {
         let plan = plans.chosen(objective)?;
         let is_same =
             |other: &&mut Contender| other.own.as_ref().is_some_and(|planned| planned.plan.is_same_pipeline(plan));
@@ -188,15 +201,10 @@ pub fn compare(
         let is_alone = is_one_at_a_time(&plans.schedule(plan), objective);
         match contenders.iter_mut().find(is_same).filter(|_| !is_alone) {
             Some(contender) => contender.name = format!("{}, {objective}", contender.name),
-            None => contenders.push(Contender::schedule(network, &plans, plan, objective, &backend)?),
+            None => contenders.push(Contender::schedule(network, plans, plan, objective, backend)?),
         }
     }
-
-    contenders.extend(rivals);
-    let cores = cores_of(board).into_iter().chain(left_out).collect();
-    let turns = Rounds::new(network, &contenders, &frame, cores, options.turn).play(options.rounds, control)?;
-    let reports = contenders.iter().zip(&turns).map(|(contender, turns)| report(contender, turns));
-    Ok(NetworkContest { network: network.name().to_owned(), contenders: reports.collect() })
+    Ok(contenders)
 }
 
 /// An engine as it computes where nobody tells it how.
