@@ -137,9 +137,9 @@ impl OpenVinoBackend {
         self.precision
     }
 
-    /// Sets how many threads the operators of each family had best use on a cluster. A segment of a part
-    /// of the network that is prepared from now on uses as many as the family with the most work in it, at the most one
-    /// per core of its processor; the whole network uses that many in any case.
+    /// Sets how many threads the operators of each family had best use on a cluster. A segment of a part of
+    /// the network that is prepared from now on uses as many as the family with the most work in it, at the most one per
+    /// core of its processor. The whole network uses one per core.
     pub fn choose_threads(&self, cluster: impl Into<String>, threads: BTreeMap<Family, usize>) {
         self.threads.choose(cluster, threads);
     }

@@ -122,7 +122,7 @@ impl Sweep<'_> {
     /// A round in which a range is measured on those that run all of it.
     fn that_run(&self, round: &Round, range: &Range<usize>) -> Round {
         let segment = self.segment(range);
-        round.for_work(self.board, |processor| self.workload.runs(&segment, processor))
+        round.for_work(self.board, |processor| self.workload.runs(&segment.operators, processor))
     }
 
     /// Second measurements of the samples that contradict others, by their places, as far as `progress` let them be

@@ -105,7 +105,7 @@ fn stretches_of<'a>(
     }
 
     let with_others = |(stretch, measured): (&'a [OperatorId], Vec<Processor>)| {
-        let runs = |own: &Processor| stretch.iter().all(|&id| workload.backend.supports(id, own));
+        let runs = |own: &Processor| workload.runs(stretch, own);
         let all = round.processors();
         let beside = beside(board, all.iter().filter(|other| !measured.contains(other)), runs);
         (stretch, Round { measured, beside })

@@ -68,7 +68,7 @@ pub fn measure_parts(
                 board.accelerators().iter().map(|accelerator| Processor::accelerator(accelerator.label.clone()));
             let all = rounds.iter().cloned().chain(accelerators.map(|processor| Round::alone(vec![processor])));
             for round in all {
-                let runs = |processor: &Processor| may_run(along, processor) && workload.runs(&segment, processor);
+                let runs = |own: &Processor| may_run(along, own) && workload.runs(&segment.operators, own);
                 let round = round.for_work(board, runs);
                 if round.measured.is_empty() {
                     continue;

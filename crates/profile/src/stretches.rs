@@ -19,8 +19,7 @@ pub fn unsupported_operators(workload: &Workload<'_>, board: &Board) -> Vec<Unsu
         let Some(core) = cluster.cores.first() else { continue };
         for engine in cluster.engines.iter() {
             let processor = cluster.processor([core.id]).with_engine(engine);
-            let runs = |group: &[OperatorId]| supports_all(workload, group, &processor);
-            let missing = groups.iter().filter(|group| !runs(&order[(*group).clone()]));
+            let missing = groups.iter().filter(|group| !workload.runs(&order[(*group).clone()], &processor));
             let operators: Vec<usize> = missing.cloned().flatten().collect();
             if !operators.is_empty() {
                 all.push(UnsupportedOperators { cluster: cluster.label.clone(), engine, operators });
@@ -36,7 +35,7 @@ pub(crate) fn stretches<'a>(
     order: &'a [OperatorId],
     processor: &Processor,
 ) -> Vec<&'a [OperatorId]> {
-    let supports = |group: &[OperatorId]| supports_all(workload, group, processor);
+    let supports = |group: &[OperatorId]| workload.runs(group, processor);
     let runs = runs_of(workload.graph, order, supports).into_iter();
     runs.filter(|(_, is_supported)| *is_supported).map(|(run, _)| run).collect()
 }
@@ -48,19 +47,14 @@ pub(crate) fn pieces<'a, 'p>(
     operators: &'a [OperatorId],
     processors: &'p [Processor],
 ) -> Vec<(&'a [OperatorId], &'p Processor)> {
-    let runs_all = |processor: &&Processor| supports_all(workload, operators, processor);
+    let runs_all = |processor: &&Processor| workload.runs(operators, processor);
     if let Some(processor) = processors.iter().find(runs_all) {
         return vec![(operators, processor)];
     }
-    let first = |group: &[OperatorId]| {
-        processors.iter().position(|processor| supports_all(workload, group, processor)).unwrap_or(0)
-    };
+    let first =
+        |group: &[OperatorId]| processors.iter().position(|processor| workload.runs(group, processor)).unwrap_or(0);
     let pieces = runs_of(workload.graph, operators, first).into_iter();
     pieces.filter_map(|(piece, place)| Some((piece, processors.get(place)?))).collect()
-}
-
-fn supports_all(workload: &Workload<'_>, operators: &[OperatorId], processor: &Processor) -> bool {
-    operators.iter().all(|&id| workload.backend.supports(id, processor))
 }
 
 /// The longest runs of consecutive operators whose groups have the same kind, with that.

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use millstream_backend::{Observed, Segment, Tensor};
+use millstream_backend::{Observed, Tensor};
 use millstream_board::Processor;
 use millstream_graph::{Graph, OperatorId};
 use millstream_partition::Chain;
@@ -31,8 +31,8 @@ impl Workload<'_> {
         of(operators.first())..of(operators.last()) + 1
     }
 
-    /// Whether a processor runs all operators of a segment.
-    pub(crate) fn runs(&self, segment: &Segment, processor: &Processor) -> bool {
-        segment.operators.iter().all(|&id| self.backend.supports(id, processor))
+    /// Whether a processor runs all of these operators.
+    pub(crate) fn runs(&self, operators: &[OperatorId], processor: &Processor) -> bool {
+        operators.iter().all(|&id| self.backend.supports(id, processor))
     }
 }

@@ -9,7 +9,7 @@ use millstream_board::{Board, CoreId, EngineName, Processor};
 use serde::Serialize;
 
 use super::TurnOptions;
-use super::contender::Contender;
+use super::contender::{Contender, cores_of};
 use super::turns::{Rounds, Turn, quantile};
 use crate::backends;
 use crate::backends::core_engine::SessionThreads;
@@ -172,7 +172,7 @@ pub fn session_options(
         sessions.push(session);
     }
 
-    let cores = board.cores().map(|core| core.id).collect();
+    let cores = cores_of(board);
     let rounds = Rounds::new(network, &sessions, &frame, cores, options.turn).for_frames_of(slowest);
     let turns = rounds.play(options.rounds, control)?;
     let mut measured: Vec<_> =
@@ -193,7 +193,7 @@ fn open(network: &Network, candidate: &Candidate) -> Result<Contender, Error> {
 
 /// The default first.
 fn candidates(board: &Board) -> Vec<Candidate> {
-    let all: Vec<CoreId> = board.cores().map(|core| core.id).collect();
+    let all = cores_of(board);
     let everywhere = Processor::on_cores("all", all.iter().copied());
     let mut places = vec![(everywhere.clone(), false)];
     if board.clusters().len() > 1 {

@@ -3,7 +3,7 @@
 use millstream_pipeline::{Objective, Plan, choose};
 
 use crate::learning::plan_model::{Candidate, PlanModel};
-use crate::plans::unsteady::{is_unsteady, several_cores, shares_frames};
+use crate::plans::unsteady::{is_unsteady, shares_frames};
 
 /// A plan may have been this much slower in one trial than it is in the next.
 const TRIAL_NOISE: f64 = 1.03;
@@ -21,7 +21,7 @@ const MOST_TRIALS: u64 = 4;
 /// in between.
 const CONFIRMED: u64 = 2;
 /// How often unsteady plans are tried: a median of three frame times does not change with one in another minute, and the
-/// longest of three periods is seldom of a quick one.
+/// longest of three periods is seldom that of a quick minute.
 const UNSTEADY_TRIALS: u64 = 3;
 
 impl PlanModel<'_> {
@@ -39,8 +39,8 @@ impl PlanModel<'_> {
     }
 
     /// How often a plan should be tried that is not the best of what was tried. For latency, what may be quicker than it is
-    /// known to be is given the wider noise. For throughput, an unsteady plan counts with its slowest trial, so that it is
-    /// what others are near, if it is the best.
+    /// known to be is given the wider noise. For throughput, an unsteady plan counts with its slowest trial: where it is the
+    /// best so far, those that may be better once it was slow are tried with it.
     fn most_trials(&self, plan: &Plan, best: &Plan) -> u64 {
         if self.is_within(TRIAL_NOISE, plan, best) {
             return MOST_TRIALS;
@@ -57,17 +57,15 @@ impl PlanModel<'_> {
         if is_shared && self.is_within(SHARED_FRAME_NOISE, plan, best) { CONFIRMED } else { 0 }
     }
 
-    /// By what a plan may be quicker than it is known to be, if it is for latency, and one processor of several cores has
-    /// the whole network; `None` for others.
-    pub(super) fn whole_frame_noise(&self, plan: &Plan) -> Option<f64> {
-        let is_concerned = self.objective == Objective::Latency && several_cores(plan).is_some();
-        let noise = || if is_unsteady(plan) { UNSTEADY_NOISE } else { SHARED_FRAME_NOISE };
-        is_concerned.then(noise)
-    }
-
     /// Whether a plan would be chosen over the best one if it took so many times less.
     fn is_within(&self, noise: f64, plan: &Plan, best: &Plan) -> bool {
         let allowed = !self.plans.allowed(std::slice::from_ref(plan)).is_empty();
         allowed && choose(&[best, &plan.clone().divided_by(noise)], self.objective) == Some(1)
     }
+}
+
+/// How many times less the latency of a plan may be than it is known to be, in which one processor of several cores has the
+/// whole network.
+pub(super) fn whole_frame_noise(plan: &Plan) -> f64 {
+    if is_unsteady(plan) { UNSTEADY_NOISE } else { SHARED_FRAME_NOISE }
 }

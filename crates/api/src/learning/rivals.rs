@@ -7,6 +7,7 @@ use millstream_pipeline::{
 };
 use millstream_schedule::replicated_period;
 
+use crate::learning::noise::whole_frame_noise;
 use crate::learning::plan_model::PlanModel;
 use crate::plans::timed::with_what_has_times;
 use crate::plans::unsteady::several_cores;
@@ -15,8 +16,8 @@ use crate::plans::unsteady::several_cores;
 /// where several cores have the whole network (`PlanModel::hope`).
 const WORTH_A_TRIAL: f64 = 1.1;
 
-/// An instance on each core is what users would try with each engine, and is worth a trial if it was predicted from a
-/// minute that was slower by so much for its engine.
+/// Users would try an instance on each core with each engine. That is worth a trial if it may be the best but for times that
+/// were measured in a minute that was so many times slower.
 const INSTANCES_NOISE: f64 = 1.3;
 
 impl PlanModel<'_> {
@@ -117,22 +118,29 @@ impl PlanModel<'_> {
         })
     }
 
-    /// How many times less a plan that leaves the network whole may take than predicted. More for several cores, whose
-    /// costs may be of a minute in which they waited longer for each other than now; of a cluster's numbers of cores with
-    /// one engine, that goes for the one that is predicted to be quickest, or all would be tried on a large cluster. For
-    /// throughput, it goes for the instances of each engine that are predicted to pass most frames.
+    /// How many times less a plan that leaves the network whole may take than predicted. More for some, whose costs may be
+    /// of another minute than now: for latency for several cores, which wait for each other, and for throughput for
+    /// instances. Of those with one engine, and for latency on one cluster, that goes for the one that is predicted to be
+    /// best, or all numbers of cores would be tried on a large cluster.
     fn hope(&self, whole: &Plan, wholes: &[Plan]) -> f64 {
-        if let Some(engine) = engine_of_instances(whole).filter(|_| self.objective == Objective::Throughput) {
-            let mut alike = wholes.iter().filter(|other| engine_of_instances(other) == Some(engine));
-            let is_quickest = alike.all(|other| whole.period <= other.period || other.is_same_pipeline(whole));
-            return if is_quickest { INSTANCES_NOISE } else { WORTH_A_TRIAL };
-        }
-        let Some((noise, own)) = self.whole_frame_noise(whole).zip(several_cores(whole)) else { return WORTH_A_TRIAL };
-        let is_alike = |other: &&Plan| {
-            several_cores(other).is_some_and(|class| class.cluster == own.cluster && class.engine == own.engine)
+        let Some(group) = self.group_of(whole) else { return WORTH_A_TRIAL };
+        let mut alike = wholes.iter().filter(|other| self.group_of(other) == Some(group));
+        let (time, noise): (fn(&Plan) -> Nanoseconds, f64) = match self.objective {
+            Objective::Throughput => (|plan| plan.period, INSTANCES_NOISE),
+            _ => (|plan| plan.latency, whole_frame_noise(whole)),
         };
-        let mut alike = wholes.iter().filter(is_alike);
-        if alike.all(|other| whole.latency <= other.latency) { noise } else { WORTH_A_TRIAL }
+        let is_best = alike.all(|other| time(whole) <= time(other) || other.is_same_pipeline(whole));
+        if is_best { noise } else { WORTH_A_TRIAL }
+    }
+
+    /// The cluster, where that matters, and the engine of a plan that has the network whole and whose costs may be of
+    /// another minute than now; `None` for others.
+    fn group_of<'p>(&self, whole: &'p Plan) -> Option<(Option<&'p str>, EngineName)> {
+        match self.objective {
+            Objective::Throughput => engine_of_instances(whole).map(|engine| (None, engine)),
+            Objective::Latency => several_cores(whole).map(|class| (Some(class.cluster.as_str()), class.engine)),
+            Objective::Balanced | Objective::Energy => None,
+        }
     }
 
     /// Whether a plan was not tried, and would be chosen over one that was if it took so many times less than predicted.
@@ -298,7 +306,6 @@ mod tests {
         }
     }
 
-    /// An engine that is predicted to take a little longer may turn out to be quicker.
     /// The costs of one of them may be of a slow minute.
     #[test]
     fn instances_are_tried_with_each_engine_for_throughput() {
@@ -314,6 +321,7 @@ mod tests {
         }
     }
 
+    /// An engine that is predicted to take a little longer may turn out to be quicker.
     #[test]
     fn the_whole_network_is_tried_with_each_engine_that_is_close() {
         for (nanoseconds, is_tried) in [(1050, true), (1450, false)] {

@@ -196,14 +196,17 @@ impl Machine {
     /// Whether it is this computer: as it was detected, or a board of cores of it, each of whose accelerators has an
     /// engine or is a graphics device that is here.
     pub fn is_this_computer(&self) -> bool {
-        let is_here = |own: &Accelerator| {
-            let gpus = crate::backends::devices::accelerators(false);
-            gpus.iter().any(|gpu| (gpu.kind, &gpu.name) == (own.kind, &own.name))
-        };
-        let are_driven = || self.board.accelerators().iter().all(|own| own.engine.is_some() || is_here(own));
+        if self.is_here {
+            return true;
+        }
         // Under a quota, a board of this computer may have other cores than would be chosen now.
-        let all = || millstream_machine::detect_at(Path::new("/sys"), usable_cores().as_deref());
-        self.is_here || are_driven() && all().is_ok_and(|here| is_of(&self.board, &here))
+        let all = millstream_machine::detect_at(Path::new("/sys"), usable_cores().as_deref());
+        if !all.is_ok_and(|here| is_of(&self.board, &here)) {
+            return false;
+        }
+        let without: Vec<_> = self.board.accelerators().iter().filter(|own| own.engine.is_none()).collect();
+        let gpus = if without.is_empty() { Vec::new() } else { crate::backends::devices::accelerators(false) };
+        without.iter().all(|own| gpus.iter().any(|gpu| (gpu.kind, &gpu.name) == (own.kind, &own.name)))
     }
 
     /// Whether this process may run on all the board's cores; measuring and running need that.

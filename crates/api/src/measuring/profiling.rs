@@ -157,30 +157,24 @@ pub(crate) fn report_disturbance(profile: &Profile, network: &Network, board: &B
 
 /// Says which engines and accelerators are not used, and which of the others do not run all operators.
 pub(crate) fn report_left_out(known: &NetworkProfile, board: &Board, control: &Control) {
-    let has = |label: &str, engine: EngineName| {
-        board.clusters().iter().any(|cluster| cluster.label == label && cluster.engines.contains(engine))
-    };
+    let engines_of = |label: &str| board.cluster(label).map(|cluster| &cluster.engines);
+    let has = |label: &str, engine: EngineName| engines_of(label).is_ok_and(|engines| engines.contains(engine));
     let is_left_out = |label: &str, engine: EngineName| {
-        known.left_out.iter().any(|left_out| (left_out.cluster.as_str(), left_out.engine) == (label, engine))
+        known.left_out.iter().any(|left_out| left_out.cluster == label && left_out.engine == engine)
     };
     // Those beside which it could save little may not be asked for now: that is an error then (`of_own_engines`).
-    let has_better = |left_out: &LeftOutEngine| {
-        let own = board.clusters().iter().find(|cluster| cluster.label == left_out.cluster);
-        own.is_some_and(|own| own.engines.iter().any(|engine| !is_left_out(&own.label, engine)))
-    };
+    let has_better =
+        |label: &str| engines_of(label).is_ok_and(|engines| engines.iter().any(|engine| !is_left_out(label, engine)));
     let is_told = |left_out: &&LeftOutEngine| {
-        has(&left_out.cluster, left_out.engine) && (left_out.gain.is_none() || has_better(left_out))
+        has(&left_out.cluster, left_out.engine) && (left_out.gain.is_none() || has_better(&left_out.cluster))
     };
     let left_out = known.left_out.iter().filter(is_told);
     left_out.for_each(|left_out| control.emit(&Event::LeftOut(left_out)));
 
     let is_used = |missing: &&UnsupportedOperators| {
-        let is_it =
-            |omission: &LeftOutEngine| (&omission.cluster, omission.engine) == (&missing.cluster, missing.engine);
-        !known.left_out.iter().any(is_it)
+        has(&missing.cluster, missing.engine) && !is_left_out(&missing.cluster, missing.engine)
     };
-    let unsupported = known.unsupported.iter().filter(|missing| has(&missing.cluster, missing.engine));
-    for missing in unsupported.filter(is_used) {
+    for missing in known.unsupported.iter().filter(is_used) {
         control.emit(&Event::Unsupported(&known.unsupported_text(missing)));
     }
     for idle in idle_accelerators(known, board) {
