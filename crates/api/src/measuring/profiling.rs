@@ -347,6 +347,9 @@ mod tests {
         assert_eq!(reported(&known, &both), [left_out], "what it does not run is no matter then");
         assert!(reported(&known, &board("B1")).is_empty());
         assert!(reported(&known, &board("B1@openvino")).is_empty(), "the better one is not asked for");
+        known.left_out[0].gain = None;
+        let runs_nothing = "openvino is left out on B: it runs none of the network's operators";
+        assert_eq!(reported(&known, &board("B1@openvino")), [runs_nothing], "with or without another");
     }
 
     #[test]
