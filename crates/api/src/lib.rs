@@ -99,7 +99,7 @@ pub use interference::Interference;
 pub use machine::{BuiltInBoard, Machine, engines};
 pub use measuring::{CostSource, PROFILE_BUDGET, read_profile};
 pub use millstream_backend::Tensor;
-pub use millstream_board::{EngineName, EngineSet, ReducedPrecision};
+pub use millstream_board::{AskedEngines, EngineName, EngineSet, ReducedPrecision};
 pub use millstream_machine::share_heaps;
 pub use millstream_onnx::ReadOptions;
 pub use millstream_pipeline::{Constraints, Objective};

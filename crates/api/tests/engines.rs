@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use millstream_api::{
-    Aim, Control, CostSource, EngineName, EngineOptions, EngineSet, Event, Machine, Network, ReadOptions,
+    Aim, AskedEngines, Control, CostSource, EngineName, EngineOptions, EngineSet, Event, Machine, Network, ReadOptions,
     ReducedPrecision, RunLength, RunOptions, Scheduled, Stream, Tensor, TurnOptions, compare, engines, files, run,
 };
 use millstream_board::{Board, Processor};
@@ -355,7 +355,7 @@ fn precisions_that_differ_from_stage_to_stage_pass_the_check_of_a_run() {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
-    let asked: EngineSet = "onnxruntime,openvinobf16".parse().unwrap();
+    let asked: AskedEngines = "onnxruntime,openvinobf16".parse().unwrap();
     let machine = Machine::detect().unwrap().with_cache_folder(folder.path()).asked_to_use(&asked).unwrap();
     let control = Control::new();
     machine.profile(&small(), Duration::from_millis(200), &control).unwrap();

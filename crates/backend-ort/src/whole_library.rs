@@ -18,9 +18,9 @@ pub(crate) fn fault(library: &Path) -> Option<String> {
     let data = ReadCache::new(file);
     let starts = |magic: &[u8]| data.read_bytes_at(0, magic.len() as u64).is_ok_and(|start| start == magic);
     if cfg!(target_os = "linux") && !starts(b"\x7fELF") {
+        let path = library.display();
         return Some(format!(
-            "{} is no library: it has {length} bytes, and not the first ones of one",
-            library.display()
+            "{path} is no library: it has {length} bytes, which begin as no library does; fetch it again"
         ));
     }
     if !starts(b"\x7fELF\x02") {

@@ -2,6 +2,7 @@
 
 use std::str::FromStr;
 
+use crate::asked_engines::AskedEngines;
 use crate::engine::{EngineName, EngineSet};
 use crate::engine_label::{EngineLabel, MOST_BYTES};
 use crate::error::BoardError;
@@ -19,24 +20,12 @@ impl TryFrom<Vec<EngineName>> for EngineSet {
     }
 }
 
-/// What stands for several engines.
-pub(crate) const ALL: &str = "all";
-
 /// Names with commas between them, and spaces where one likes; `all` stands for several.
 impl FromStr for EngineSet {
     type Err = BoardError;
 
     fn from_str(text: &str) -> Result<Self, BoardError> {
-        let (all, named): (Vec<&str>, Vec<&str>) = text.split(',').map(str::trim).partition(|name| *name == ALL);
-        let mut engines: Vec<EngineName> = if all.is_empty() { Vec::new() } else { Self::all().iter().collect() };
-        for name in named {
-            let engine = name.parse()?;
-            // Those that `all` stands for may be named once more.
-            if all.is_empty() || !engines.contains(&engine) {
-                engines.push(engine);
-            }
-        }
-        Self::try_from(engines)
+        Ok(text.parse::<AskedEngines>()?.engines)
     }
 }
 

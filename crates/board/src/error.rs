@@ -36,7 +36,7 @@ pub enum BoardError {
         clusters: Vec<String>,
     },
     /// A cluster has no engine, or one twice.
-    #[error("engines [{}]: give at least one, and each once", engines.join(", "))]
+    #[error("engines [{}]: give at least one, and each once, with a comma between two", engines.join(", "))]
     Engines {
         /// What was given.
         engines: Vec<String>,

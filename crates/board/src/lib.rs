@@ -30,6 +30,7 @@
 //! the computer at hand or runs anything.
 
 mod accelerator;
+mod asked_engines;
 mod board;
 mod board_engines;
 mod cluster;
@@ -51,6 +52,7 @@ mod system_document;
 mod transfer_precision;
 
 pub use accelerator::{Accelerator, AcceleratorKind, BlockedEnd, Link};
+pub use asked_engines::AskedEngines;
 pub use board::{Board, Engines, Memory};
 pub use cluster::{Cache, Cluster, Core, OperatingPoint, PowerCoefficients, Thermal};
 pub use core_id::CoreId;

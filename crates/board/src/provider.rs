@@ -8,10 +8,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::accelerator::Accelerator;
+use crate::asked_engines::ALL;
 use crate::cluster::Cluster;
 use crate::engine::EngineName;
 use crate::engine_label::EngineLabel;
-use crate::engine_text::ALL;
 use crate::error::BoardError;
 
 /// An execution provider of ONNX Runtime as an engine: of clusters, where it brings other kernels for their cores, or

@@ -182,6 +182,41 @@ fn engines_that_nobody_has_are_told() {
     );
 }
 
+/// Who asks for all engines gets those that are there, and hears of the other one; who names it is refused.
+#[test]
+fn all_engines_are_those_that_are_there() {
+    let workplace = Workplace::new();
+    small_model(&workplace);
+    let with = |engines: &str| {
+        let asked = ["schedule", "--model", "small.onnx", "--engine", engines, "-o", "s.json"];
+        let mut command = workplace.command(&asked);
+        command.env("OPENVINO_INSTALL_DIR", workplace.path("nowhere")).env_remove("LD_LIBRARY_PATH");
+        let assert = command.assert();
+        let said = String::from_utf8_lossy(&assert.get_output().stderr).into_owned();
+        (assert, said.split_whitespace().collect::<Vec<_>>().join(" "))
+    };
+    let (planned, said) = with("all");
+    planned.success();
+    assert!(said.contains("goes on without openvino, which 'all' would stand for as well: "), "{said}");
+    assert!(!support::text(&workplace.path("s.json")).contains("openvino"));
+
+    for named in ["openvino", "onnxruntime,openvino", "all,openvino"] {
+        let (refused, said) = with(named);
+        refused.failure();
+        assert!(said.contains("'openvino' is not available"), "{named}: {said}");
+    }
+}
+
+/// Names that ONNX Runtime's own interfaces have for its providers are those of engines.
+#[test]
+fn providers_are_found_by_the_names_that_onnx_runtime_gives_them() {
+    let workplace = workplace(&board("", r#""provider": "AzureExecutionProvider""#, ""));
+    let message = workplace.fail(&["board", "--engine", "XnnpackExecutionProvider"]);
+    assert!(message.contains("xnnpack"), "{message}");
+    let refused = workplace.fail(&["board", "--engine", ","]);
+    assert!(refused.contains("engines [,]: give at least one"), "{refused}");
+}
+
 /// Has the processors of a schedule compute with ONNX Runtime.
 fn with_the_usual_engine(planned: &mut Value) {
     for stage in planned["stages"].as_array_mut().unwrap() {

@@ -1,13 +1,12 @@
 //! The board that networks run on, which is this computer, or one that is only described.
 
+mod asked;
 pub(crate) mod built_in;
 mod profile_cache;
 
 use std::path::{Path, PathBuf};
 
-use millstream_board::{
-    Accelerator, AcceleratorKind, Board, Cluster, Core, EngineName, EngineSet, Engines, ReducedPrecision,
-};
+use millstream_board::{Accelerator, Board, Cluster, Core, EngineSet, Engines};
 use millstream_machine::usable_cores;
 use millstream_schedule::ScheduleDocument;
 
@@ -85,43 +84,6 @@ impl Machine {
         let board =
             crate::backends::devices::with_providers_for(self.board, std::iter::once(&engines)).with_engines(&engines);
         Self { board, engines: Some(engines), ..self }
-    }
-
-    /// The same, as a user asks for it: the devices of these engines are taken in where the machine is this computer,
-    /// and engines that it does not have are refused. NPUs, which have floats of 16 bits, are taken in only if an engine
-    /// with such floats is named as well.
-    ///
-    /// # Errors
-    /// [`Error::Backend`] if `openvino` is asked for and not there, [`Error::Board`] if another engine isn't.
-    /// OpenVINO with less precision takes in no devices, and is found missing when something has to compute with it.
-    pub fn asked_to_use(self, engines: &EngineSet) -> Result<Self, Error> {
-        let takes_devices = self.is_here && engines.contains(EngineName::OpenVino);
-        let machine =
-            if takes_devices { self.with_openvino_devices_where(|own| is_taken_in(own, engines))? } else { self };
-        let machine = machine.with_engines(engines.clone());
-        match crate::backends::devices::missing_provider(&machine.board, engines) {
-            Some(missing) => Err(missing),
-            None => {
-                machine.board.check_engines(engines)?;
-                Ok(machine)
-            }
-        }
-    }
-
-    /// This machine as callers in other languages ask for it: with engines by their names, and a folder for what is
-    /// kept for later.
-    ///
-    /// # Errors
-    /// [`Error::Board`] if the names are those of no engines; as [`Machine::asked_to_use`].
-    pub fn as_asked(self, engines: Option<&str>, cache_folder: Option<PathBuf>) -> Result<Self, Error> {
-        let machine = match engines {
-            Some(names) => self.asked_to_use(&names.parse()?)?,
-            None => self,
-        };
-        Ok(match cache_folder {
-            Some(folder) => machine.with_cache_folder(folder),
-            None => machine,
-        })
     }
 
     /// This machine with the devices that OpenVINO drives here beside the cores, as accelerators. One that is there
@@ -245,14 +207,6 @@ pub(crate) fn are_among(board: &Board, engines: &Engines) -> bool {
     })
 }
 
-/// Whether a device of OpenVINO's is meant by these engines: nothing computes with less precision unless somebody asks
-/// for less.
-fn is_taken_in(device: &Accelerator, engines: &EngineSet) -> bool {
-    let has_short_floats =
-        |engine: EngineName| matches!(engine.reduced_precision(), Some(ReducedPrecision::F16 | ReducedPrecision::Bf16));
-    device.kind != AcceleratorKind::Npu || engines.iter().any(has_short_floats)
-}
-
 /// The engines that this program was built with, what they run on, and what uses them on a machine. Loads their
 /// libraries.
 pub fn engines(machine: &Machine) -> Vec<EngineReport> {
@@ -269,7 +223,7 @@ pub(crate) fn of_file(path: &Path, board: Board) -> Board {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-    use millstream_board::Cache;
+    use millstream_board::{AcceleratorKind, Cache, EngineName};
 
     use super::*;
 
@@ -308,15 +262,6 @@ mod tests {
             let described_only = vec![Accelerator::new("N", AcceleratorKind::Npu)];
             assert!(!described(detected.board().clone().with_accelerators(described_only).unwrap()));
         }
-    }
-
-    #[test]
-    fn npus_are_taken_in_where_less_precision_is_asked_for() {
-        let takes = |kind, engines: &str| is_taken_in(&Accelerator::new("X", kind), &engines.parse().unwrap());
-        for engines in ["openvino", "onnxruntime,openvino", "all", "openvino,openvinoint8"] {
-            assert!(takes(AcceleratorKind::Gpu, engines) && !takes(AcceleratorKind::Npu, engines), "{engines}");
-        }
-        assert!(takes(AcceleratorKind::Npu, "openvino,openvinof16"));
     }
 
     #[test]
