@@ -19,9 +19,7 @@ pub(crate) fn fault(library: &Path) -> Option<String> {
     let starts = |magic: &[u8]| data.read_bytes_at(0, magic.len() as u64).is_ok_and(|start| start == magic);
     if cfg!(target_os = "linux") && !starts(b"\x7fELF") {
         let path = library.display();
-        return Some(format!(
-            "{path} is no library: it has {length} bytes, which begin as no library does; fetch it again"
-        ));
+        return Some(format!("{path} is no library: it has {length} bytes, and does not begin as a library does"));
     }
     if !starts(b"\x7fELF\x02") {
         return None;

@@ -1,41 +1,33 @@
-//! Engines as somebody asks for them on a command line.
+//! Engines as somebody asks for them by name.
 
 use std::str::FromStr;
 
 use crate::engine::{EngineName, EngineSet};
 use crate::error::BoardError;
 
-/// Engines that somebody asked for, and which of them need not be there.
+/// Engines that somebody asked for. Who names an engine wants it; who says `all` means what there is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AskedEngines {
-    /// All of them.
-    pub engines: EngineSet,
-    /// Those that only the word `all` stands for: who names an engine wants it, who says `all` means what there is.
-    pub dispensable: Vec<EngineName>,
+    engines: EngineSet,
+    without_openvino: Option<EngineSet>,
 }
 
-/// What stands for several engines.
-pub(crate) const ALL: &str = "all";
-
-/// What the names of ONNX Runtime's execution providers end with.
-const PROVIDER: &str = "ExecutionProvider";
-
-/// ONNX Runtime's provider of its own kernels, which is the engine `onnxruntime`.
-const OWN_KERNELS: &str = "CPU";
-
 impl AskedEngines {
-    /// The engines without those that are not there. The usual one stays: others are compared with it.
-    #[must_use]
-    pub fn without(&self, is_missing: impl Fn(EngineName) -> bool) -> EngineSet {
-        let is_wanted =
-            |engine: &EngineName| engine.is_default() || !self.dispensable.contains(engine) || !is_missing(*engine);
-        EngineSet(self.engines.iter().filter(is_wanted).collect())
+    /// All of them.
+    pub fn engines(&self) -> &EngineSet {
+        &self.engines
+    }
+
+    /// Those that are left where OpenVINO is not installed, if it was not named, but meant by `all`.
+    pub fn without_openvino(&self) -> Option<&EngineSet> {
+        self.without_openvino.as_ref()
     }
 }
 
+/// As if each was named, also where they were read from the word `all`.
 impl From<EngineSet> for AskedEngines {
     fn from(engines: EngineSet) -> Self {
-        Self { engines, dispensable: Vec::new() }
+        Self { engines, without_openvino: None }
     }
 }
 
@@ -45,35 +37,32 @@ impl From<EngineName> for AskedEngines {
     }
 }
 
-/// Names with commas between them, and spaces where one likes; `all` stands for several. The names that ONNX Runtime
-/// gives its providers are taken as well: `XnnpackExecutionProvider` is `xnnpack`.
+/// What stands for several engines.
+pub(crate) const ALL: &str = "all";
+
+/// Names with commas between them, and spaces where one likes; `all` stands for those of [`EngineSet::all`].
 impl FromStr for AskedEngines {
     type Err = BoardError;
 
     fn from_str(text: &str) -> Result<Self, BoardError> {
         let names: Vec<&str> = text.split(',').map(str::trim).collect();
         if names.contains(&"") {
-            return Err(BoardError::Engines { engines: vec![text.to_owned()] });
+            return Err(BoardError::NoEngineName { text: text.to_owned() });
         }
-        let (all, named): (Vec<&str>, Vec<&str>) = names.into_iter().partition(|name| *name == ALL);
-        let named = named.into_iter().map(engine).collect::<Result<Vec<_>, _>>()?;
-        if all.is_empty() {
-            return Ok(EngineSet::try_from(named)?.into());
+        let (all, named): (Vec<&str>, Vec<&str>) = names.into_iter().partition(|name| name.eq_ignore_ascii_case(ALL));
+        let named = named.into_iter().map(str::parse).collect::<Result<Vec<EngineName>, _>>()?;
+        if all.is_empty() || !named.is_empty() {
+            let named = EngineSet::try_from(named.clone())?;
+            if all.is_empty() {
+                return Ok(named.into());
+            }
         }
 
-        let is_built_in = |engine: &EngineName| EngineName::BUILT_IN.contains(engine);
-        let others = named.iter().copied().filter(|engine| !is_built_in(engine));
-        let engines = EngineSet::try_from(EngineName::BUILT_IN.into_iter().chain(others).collect::<Vec<_>>())?;
-        let dispensable = EngineName::BUILT_IN.into_iter().filter(|engine| !named.contains(engine)).collect();
-        Ok(Self { engines, dispensable })
-    }
-}
-
-fn engine(name: &str) -> Result<EngineName, BoardError> {
-    match name.strip_suffix(PROVIDER) {
-        Some(OWN_KERNELS) => Ok(EngineName::OnnxRuntime),
-        Some(provider) if !provider.is_empty() => provider.to_ascii_lowercase().parse(),
-        _ => name.parse(),
+        let others = named.iter().copied().filter(|engine| !EngineName::BUILT_IN.contains(engine));
+        let engines: Vec<EngineName> = EngineName::BUILT_IN.into_iter().chain(others).collect();
+        let left = engines.iter().copied().filter(|engine| *engine != EngineName::OpenVino).collect();
+        let without_openvino = (!named.contains(&EngineName::OpenVino)).then_some(EngineSet(left));
+        Ok(Self { engines: EngineSet(engines), without_openvino })
     }
 }
 
@@ -82,38 +71,40 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
     use super::*;
 
-    fn asked(text: &str) -> AskedEngines {
-        text.parse().unwrap()
-    }
-
     #[test]
-    fn all_stands_for_what_is_there_and_names_for_themselves() {
-        let (ort, openvino) = (EngineName::OnnxRuntime, EngineName::OpenVino);
-        let nothing_there = |text: &str| asked(text).without(|_| true).iter().collect::<Vec<_>>();
-        assert_eq!(nothing_there("all"), [ort]);
-        assert_eq!(nothing_there("openvino"), [openvino]);
-        assert_eq!(nothing_there("onnxruntime,openvino"), [ort, openvino]);
-        assert_eq!(nothing_there("all,openvino"), [ort, openvino], "it is named as well");
-        let int8 = "openvinoint8".parse().unwrap();
-        assert_eq!(nothing_there("openvinoint8, all"), [ort, int8]);
-        assert_eq!(asked("all").without(|_| false), EngineSet::all());
-        assert_eq!(asked("all").without(|engine| engine != openvino), EngineSet::all());
-    }
-
-    #[test]
-    fn names_of_providers_are_taken_as_onnx_runtime_writes_them() {
-        assert_eq!(asked("CPUExecutionProvider,QNNExecutionProvider"), asked("onnxruntime,qnn"));
-        assert_eq!(asked("XnnpackExecutionProvider"), asked("xnnpack"));
-        let error = "ExecutionProvider".parse::<AskedEngines>().unwrap();
-        assert_eq!(error.engines.first().name(), "ExecutionProvider", "no engine has this name, as the board will say");
-    }
-
-    #[test]
-    fn a_name_that_is_left_out_is_told_as_it_was_written() {
-        for text in ["", ",", "openvino,", "all,", " , "] {
-            let error = text.parse::<AskedEngines>().unwrap_err().to_string();
-            let expected = format!("engines [{text}]: give at least one, and each once, with a comma between two");
-            assert_eq!(error, expected);
+    fn only_all_does_without_openvino() {
+        let left = |text: &str| {
+            let asked: AskedEngines = text.parse().unwrap();
+            (asked.engines().to_string(), asked.without_openvino().map(ToString::to_string))
+        };
+        let both = "onnxruntime,openvino".to_owned();
+        assert_eq!(left("all"), (both.clone(), Some("onnxruntime".to_owned())));
+        assert_eq!(left("All, onnxruntime"), left("all"));
+        for named in ["onnxruntime,openvino", "all,openvino", "OpenVINO,all"] {
+            assert_eq!(left(named), (both.clone(), None), "{named}");
         }
+        let with = |engines: &str| format!("{engines},openvinoint8,xnnpack");
+        assert_eq!(left("openvinoint8,all,xnnpack"), (with(&both), Some(with("onnxruntime"))));
+        assert_eq!(left("openvinoint8"), ("openvinoint8".to_owned(), None));
+        assert_eq!(AskedEngines::from(EngineSet::all()).without_openvino(), None);
+    }
+
+    #[test]
+    fn what_names_no_engines_is_told_as_it_was_written() {
+        let error = |text: &str| text.parse::<AskedEngines>().unwrap_err().to_string();
+        for text in ["", ",", "openvino,", "all,", " , "] {
+            assert_eq!(
+                error(text),
+                format!("'{text}' leaves out the name of an engine: give at least one, with commas between several")
+            );
+        }
+        for text in ["xnnpack,xnnpack", "all,xnnpack,xnnpack"] {
+            assert_eq!(error(text), "engines [xnnpack, xnnpack]: give at least one, and each once");
+        }
+        let error = error("TensorrtExecutionProvider");
+        assert!(
+            error.ends_with("at most 24; what ONNX Runtime calls TensorrtExecutionProvider is tensorrt here"),
+            "{error}"
+        );
     }
 }

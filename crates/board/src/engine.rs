@@ -202,7 +202,7 @@ mod tests {
         assert_eq!(serde_json::to_string(&both).unwrap(), r#"["openvino","onnxruntime"]"#);
         assert!("openvino,".parse::<EngineSet>().is_err());
         let error = "openvino,openvino".parse::<EngineSet>().unwrap_err().to_string();
-        assert_eq!(error, "engines [openvino, openvino]: give at least one, and each once, with a comma between two");
+        assert_eq!(error, "engines [openvino, openvino]: give at least one, and each once");
         assert!(serde_json::from_str::<EngineSet>("[]").unwrap_err().to_string().contains("at least one"));
     }
 }

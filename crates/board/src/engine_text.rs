@@ -20,12 +20,13 @@ impl TryFrom<Vec<EngineName>> for EngineSet {
     }
 }
 
-/// Names with commas between them, and spaces where one likes; `all` stands for several.
+/// Names with commas between them, and spaces where one likes; `all` stands for several, which all have to be there:
+/// [`AskedEngines`] may do without one.
 impl FromStr for EngineSet {
     type Err = BoardError;
 
     fn from_str(text: &str) -> Result<Self, BoardError> {
-        Ok(text.parse::<AskedEngines>()?.engines)
+        Ok(text.parse::<AskedEngines>()?.engines().clone())
     }
 }
 

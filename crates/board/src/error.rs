@@ -36,10 +36,16 @@ pub enum BoardError {
         clusters: Vec<String>,
     },
     /// A cluster has no engine, or one twice.
-    #[error("engines [{}]: give at least one, and each once, with a comma between two", engines.join(", "))]
+    #[error("engines [{}]: give at least one, and each once", engines.join(", "))]
     Engines {
         /// What was given.
         engines: Vec<String>,
+    },
+    /// Where names of engines should be, one is missing.
+    #[error("'{text}' leaves out the name of an engine: give at least one, with commas between several")]
+    NoEngineName {
+        /// What was given.
+        text: String,
     },
     /// A processor has an engine that its cluster has not.
     #[error(
@@ -69,7 +75,10 @@ pub enum BoardError {
         engines: Vec<String>,
     },
     /// A board file gives an engine a name that it can't have.
-    #[error("'{label}' can't be the name of an engine: that is a letter, then letters or digits, at most 24")]
+    #[error(
+        "'{label}' can't be the name of an engine: that is a letter, then letters or digits, at most 24{}",
+        of_provider(label)
+    )]
     EngineLabel {
         /// The name.
         label: String,
@@ -99,4 +108,14 @@ pub enum BoardError {
 
 fn listed(cores: &[CoreId]) -> String {
     cores.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+}
+
+/// What engines are called that ONNX Runtime gives longer names.
+fn of_provider(label: &str) -> String {
+    match label.strip_suffix("ExecutionProvider") {
+        Some(provider) if !provider.is_empty() => {
+            format!("; what ONNX Runtime calls {label} is {} here", provider.to_ascii_lowercase())
+        }
+        _ => String::new(),
+    }
 }

@@ -96,7 +96,7 @@ pub(crate) fn check(
         if !engines.insert(provider.engine) {
             return invalid(field("engine"), format!("is '{}' a second time", provider.engine));
         }
-        if provider.engine.as_str() == ALL {
+        if provider.engine.as_str().eq_ignore_ascii_case(ALL) {
             return invalid(field("engine"), format!("is '{ALL}', which means several: a provider needs another name"));
         }
         if is_on_every_board(provider.engine) {

@@ -83,11 +83,6 @@ pub(crate) fn openvino_devices(known: &[Accelerator]) -> Result<Vec<Accelerator>
     openvino::devices(known)
 }
 
-/// Why OpenVINO can't be used here, if it can't.
-pub(crate) fn missing_openvino() -> Option<Error> {
-    openvino::version().err()
-}
-
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]

@@ -168,6 +168,11 @@ pub(crate) fn session(model: &Arc<Model>, threads: SessionThreads, is_pinned: bo
     cpu::session(model, threads, is_pinned)
 }
 
+/// Why OpenVINO can't be used here, if it can't.
+pub(crate) fn missing_openvino() -> Option<Error> {
+    openvino::version().err()
+}
+
 /// An engine on the cores of a board's processors.
 pub(crate) fn pinned(board: &Board, engine: EngineName, model: &Arc<Model>) -> Result<Arc<dyn Backend>, Error> {
     Ok(opened(board, engine, model, None)?.backend() as Arc<dyn Backend>)

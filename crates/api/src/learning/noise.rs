@@ -3,10 +3,8 @@
 use millstream_pipeline::{Objective, Plan, choose};
 
 use crate::learning::plan_model::{Candidate, PlanModel};
-use crate::plans::unsteady::{is_unsteady, shares_frames};
+use crate::plans::unsteady::{TRIAL_NOISE, is_unsteady, shares_frames};
 
-/// A plan may have been this much slower in one trial than it is in the next.
-const TRIAL_NOISE: f64 = 1.03;
 /// A frame that several cores share may have been this much slower: how soon one core hears of another changes on
 /// shared machines from minute to minute.
 const SHARED_FRAME_NOISE: f64 = 1.15;

@@ -62,7 +62,7 @@ impl PlanModel<'_> {
 
     /// What would be chosen of what was tried.
     pub(super) fn best_tried(&self) -> Option<&Plan> {
-        self.plans.best_of(&self.plans.lessons.tried, self.objective)
+        self.plans.best_tried(self.objective)
     }
 
     /// Takes in what another trial showed.

@@ -10,13 +10,15 @@ use crate::machine::Machine;
 impl Machine {
     /// This machine with engines as a user asks for them. The devices of these engines are taken in where the machine is
     /// this computer; NPUs, which have floats of 16 bits, only if an engine with such floats is named as well. Engines
-    /// that it does not have are refused, but for those that only `all` stands for: it goes on without them, and says so.
+    /// that it does not have are refused. Where OpenVINO is not installed on this computer, as it was detected, and only
+    /// `all` stands for it, the rest is used, with a warning in the log; boards of files get what was asked for.
     ///
     /// # Errors
-    /// [`Error::Backend`] if `openvino` is asked for and not there, [`Error::Board`] if another engine isn't.
+    /// [`Error::Backend`] if `openvino` is asked for and not there, where this computer was detected; [`Error::Board`] if
+    /// another engine isn't.
     /// OpenVINO with less precision takes in no devices, and is found missing when something has to compute with it.
     pub fn asked_to_use(self, asked: &AskedEngines) -> Result<Self, Error> {
-        let engines = &asked.without(|engine| self.is_this_computer() && is_missing(engine));
+        let engines = if self.is_here { at_hand(asked) } else { asked.engines() };
         let takes_devices = self.is_here && engines.contains(EngineName::OpenVino);
         let machine =
             if takes_devices { self.with_openvino_devices_where(|own| is_taken_in(own, engines))? } else { self };
@@ -47,13 +49,16 @@ impl Machine {
     }
 }
 
-/// Whether an engine is not here, with a warning: who asked for all of them should hear why this one is not used.
-fn is_missing(engine: EngineName) -> bool {
-    let missing = if engine.is_openvino() { crate::backends::devices::missing_openvino() } else { None };
-    if let Some(error) = &missing {
-        tracing::warn!("goes on without {engine}, which 'all' would stand for as well: {error}");
+/// What is used of the engines that somebody asked for on this computer.
+fn at_hand(asked: &AskedEngines) -> &EngineSet {
+    let Some(without) = asked.without_openvino() else { return asked.engines() };
+    match crate::backends::missing_openvino() {
+        Some(error) => {
+            tracing::warn!("'all' goes on without openvino: {error}");
+            without
+        }
+        None => asked.engines(),
     }
-    missing.is_some()
 }
 
 /// Whether a device of OpenVINO's is meant by these engines: nothing computes with less precision unless somebody asks

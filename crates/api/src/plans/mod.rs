@@ -20,6 +20,7 @@ use crate::network::Network;
 use crate::plans::shared_memory::{SharedMemory, simulated};
 use crate::schedules::document;
 use lessons::Lessons;
+use unsteady::TRIAL_NOISE;
 
 pub use aim::Aim;
 pub use clocks::{choose_clocks, clocks_text};
@@ -72,8 +73,7 @@ impl Plans {
     /// # Errors
     /// [`Error::Pipeline`] if nothing that is left keeps to the constraints.
     pub fn chosen(&self, objective: Objective) -> Result<&Plan, Error> {
-        let tried = self.best_of(&self.lessons.tried, objective);
-        if let Some(plan) = tried.or_else(|| self.best_of(&self.front, objective)) {
+        if let Some(plan) = self.best_tried(objective).or_else(|| self.best_of(&self.front, objective)) {
             return Ok(plan);
         }
         // What was tried may have turned out not to keep to the constraints.
@@ -94,6 +94,21 @@ impl Plans {
     /// The plan on the front that is best for an objective, tried or not.
     pub fn best_on_front(&self, objective: Objective) -> Option<&Plan> {
         self.best_of(&self.front, objective)
+    }
+
+    /// The plan for an objective among those that were tried, if any were.
+    ///
+    /// For throughput, a single stage is preferred to several that were quicker by no more than trials differ. When a core
+    /// becomes slower than it was in the trials, replicas lose the frames that it would have passed; all frames of a
+    /// pipeline wait for its slowest stage, and each takes longer as it is.
+    pub(crate) fn best_tried(&self, objective: Objective) -> Option<&Plan> {
+        let best = self.best_of(&self.lessons.tried, objective)?;
+        if objective != Objective::Throughput || best.stages.len() == 1 {
+            return Some(best);
+        }
+        let mut as_good = self.allowed(&self.lessons.tried);
+        as_good.retain(|plan| plan.stages.len() == 1 && plan.period.seconds() <= TRIAL_NOISE * best.period.seconds());
+        choose(&as_good, objective).and_then(|index| as_good.get(index).copied()).or(Some(best))
     }
 
     /// The one of some plans that is best for an objective, among those that keep to the constraints.
@@ -266,6 +281,27 @@ mod tests {
         plans.problem = plans.problem.without_teams();
         assert!(searched(&plans, &alone).is_some());
         assert_eq!(searched(&plans, &team), None, "a search without teams went through no such plan");
+    }
+
+    /// Not where it passes fewer frames by more than that or breaks a constraint, and not for other objectives.
+    #[test]
+    fn a_single_stage_is_preferred_to_a_pipeline_that_is_quicker_by_the_noise_of_trials() {
+        let instance = instance_on(board("B2+s2"));
+        let mut plans = search(instance.inputs(), Lessons::default());
+        let of_stages = |count: usize| plans.front.iter().find(|plan| plan.stages.len() == count).cloned().unwrap();
+        let (one, two) = (of_stages(1), of_stages(2));
+        let chosen = |plans: &mut Plans, period: u64, objective| {
+            let timed = |plan: &Plan, period, latency| Plan { period, latency, ..plan.clone() };
+            let pipeline = timed(&two, Nanoseconds(1_000_000), Nanoseconds(1_000_000));
+            plans.lessons.tried = vec![pipeline, timed(&one, Nanoseconds(period), Nanoseconds(period))];
+            plans.chosen(objective).unwrap().stages.len()
+        };
+        for (period, expected) in [(990_000, 1), (1_025_000, 1), (1_035_000, 2)] {
+            assert_eq!(chosen(&mut plans, period, Objective::Throughput), expected, "{period}");
+        }
+        assert_eq!(chosen(&mut plans, 1_025_000, Objective::Latency), 2);
+        plans.aim.constraints.max_latency = Some(Nanoseconds(1_010_000));
+        assert_eq!(chosen(&mut plans, 1_025_000, Objective::Throughput), 2, "the single stage takes too long");
     }
 
     /// What memory left out of a front makes it one of those that were found.

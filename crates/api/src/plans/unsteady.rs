@@ -5,6 +5,8 @@ use millstream_board::ProcessorClass;
 use millstream_cost::Nanoseconds;
 use millstream_pipeline::{Plan, PlannedReplica, PlannedStage};
 
+/// A plan may have been this much slower in one trial than it is in the next.
+pub(crate) const TRIAL_NOISE: f64 = 1.03;
 /// In longer frames, what the cores wait for each other is a small part.
 const SHORT_FRAME: Nanoseconds = Nanoseconds(10_000_000);
 

@@ -48,7 +48,7 @@ const _: () = {
 ///   files, or folders of them; made-up frames by default, which some networks refuse
 /// - "board": a board file, or the name of a built-in board, if it is not the whole machine; "engine": "onnxruntime",
 ///   "openvino" (with less precision "openvinoint8", "openvinof16", "openvinobf16"), several with commas between them,
-///   or "all"; "cache_folder": where profiles and optimised sessions are kept
+///   or "all" (openvino only if it is installed); "cache_folder": where profiles and optimised sessions are kept
 /// - "frames_in_flight": frames in the pipeline at most; "frames_outstanding": frames at most whose results were not
 ///   received, 16 for each replica by default; "frame_timeout": how many seconds a stage may work on a frame, which
 ///   fails then
