@@ -316,6 +316,7 @@ fn is_of_engines(error: &BoardError) -> bool {
     matches!(
         error,
         BoardError::Engines { .. }
+            | BoardError::NoEngineName { .. }
             | BoardError::UnknownEngine { .. }
             | BoardError::EngineLabel { .. }
             | BoardError::ProviderName { .. }
