@@ -51,11 +51,11 @@ impl FromStr for AskedEngines {
         }
         let (all, named): (Vec<&str>, Vec<&str>) = names.into_iter().partition(|name| name.eq_ignore_ascii_case(ALL));
         let named = named.into_iter().map(str::parse).collect::<Result<Vec<EngineName>, _>>()?;
-        if all.is_empty() || !named.is_empty() {
-            let named = EngineSet::try_from(named.clone())?;
-            if all.is_empty() {
-                return Ok(named.into());
-            }
+        if all.is_empty() {
+            return Ok(EngineSet::try_from(named)?.into());
+        }
+        if !named.is_empty() {
+            EngineSet::try_from(named.clone())?;
         }
 
         let others = named.iter().copied().filter(|engine| !EngineName::BUILT_IN.contains(engine));

@@ -25,8 +25,8 @@ impl Board {
     /// This machine, with its graphics devices.
     ///
     /// engine: "onnxruntime", "openvino" (with less precision "openvinoint8", "openvinof16", "openvinobf16"), several
-    /// with commas between them, or "all" (openvino only if it is installed), instead of what plans and profiles say. cache_folder: where profiles and
-    /// optimised sessions are kept; by default in the user's cache folder.
+    /// with commas between them, or "all" (openvino only if it is installed), instead of what plans and profiles say.
+    /// cache_folder: where profiles and optimised sessions are kept; by default in the user's cache folder.
     #[staticmethod]
     #[pyo3(signature = (*, engine=None, cache_folder=None))]
     fn detect(py: Python<'_>, engine: Option<&str>, cache_folder: Option<PathBuf>) -> PyResult<Self> {

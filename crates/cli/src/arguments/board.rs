@@ -15,10 +15,10 @@ pub(crate) struct BoardArguments {
     #[arg(long, value_name = "FILE|NAME")]
     pub(crate) board: Option<PathBuf>,
     /// What computes: onnxruntime, openvino (also on the GPUs that it drives), a provider of the library (xnnpack, dnnl,
-    /// acl) or of the board file, or several with commas between them (or 'all': onnxruntime, and openvino if it is here):
-    /// then each stage has the quicker one. With less precision than the model says: openvinoint8 (quantised networks with integers),
-    /// openvinof16, openvinobf16 (with openvino, also on its NPUs) [default: what a schedule was planned for, or the
-    /// board file says, else onnxruntime]
+    /// acl) or of the board file, or several with commas between them (or 'all': onnxruntime, and openvino if it is
+    /// here): then each stage has the quicker one. With less precision than the model says: openvinoint8 (quantised
+    /// networks with integers), openvinof16, openvinobf16 (with openvino, also on its NPUs) [default: what a schedule was
+    /// planned for, or the board file says, else onnxruntime]
     #[arg(long, value_name = "NAMES")]
     pub(crate) engine: Option<AskedEngines>,
 }
