@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use millstream_backend::{Segment, Tensor};
 use millstream_board::{Board, Processor, ProcessorClass};
 use millstream_graph::ValueId;
+use millstream_machine::MemoryMark;
 use millstream_partition::InputBytes;
 use millstream_predict::samples::{SampleConditions, SegmentSample};
 
@@ -234,7 +235,10 @@ pub(crate) fn together(
     go_on: &mut dyn FnMut() -> bool,
 ) -> Result<Option<SideBySide>, ProfileError> {
     let run = |processor: &Processor, participant: &mut Participant<'_>| {
+        let before = MemoryMark::now();
         let mut prepared = workload.backend.prepare(segment, processor)?;
+        // As the engine has it.
+        before.move_new_to_huge_pages();
         // The first runs settle memory and caches.
         prepared.run(inputs)?;
         prepared.run(inputs)?;

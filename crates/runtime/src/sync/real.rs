@@ -25,7 +25,7 @@ pub(crate) mod thread {
     pub(crate) use millstream_machine::{pin_current_thread, prefer_short_slices};
 }
 
-pub(crate) use millstream_machine::release_freed_memory;
+pub(crate) use millstream_machine::{MemoryMark, release_freed_memory};
 
 /// The time.
 pub(crate) fn now() -> Instant {

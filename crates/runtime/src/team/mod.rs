@@ -21,7 +21,7 @@ use crate::replica_id::ReplicaId;
 use crate::sleeper::Sleeper;
 use crate::sync::channel::Sender;
 use crate::sync::thread::{pin_current_thread, prefer_short_slices};
-use crate::sync::{AtomicBool, AtomicU64, Mutex, MutexGuard, Ordering, lock};
+use crate::sync::{AtomicBool, AtomicU64, MemoryMark, Mutex, MutexGuard, Ordering, lock};
 use crate::team_factory::TeamFactory;
 
 pub(crate) use prepared::Prepared;
@@ -202,7 +202,10 @@ impl Team {
             Ok(if self.may_take_over(id, step) { backend.prepare(segment, processor).ok() } else { None })
         };
         let track = |owner: ProcessorId| self.program.steps_of(owner).map(prepare).collect::<Result<Vec<_>, _>>();
+        let before = MemoryMark::now();
         let tracks = ProcessorId::all(self.size()).map(track).collect::<Result<Vec<_>, _>>()?;
+        // Weights in layouts that kernels want, read for every frame.
+        before.move_new_to_huge_pages();
         Ok(Prepared { tracks })
     }
 

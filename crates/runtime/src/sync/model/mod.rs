@@ -35,7 +35,7 @@ pub(crate) mod facade {
         pub(crate) use super::super::channel::{Receiver, Sender, bounded};
     }
 
-    pub(crate) use super::thread::release_freed_memory;
+    pub(crate) use super::thread::{MemoryMark, release_freed_memory};
 
     pub(crate) mod thread {
         pub(crate) use super::super::thread::{

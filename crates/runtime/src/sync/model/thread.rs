@@ -156,6 +156,19 @@ pub(crate) fn pin_current_thread(_: millstream_board::CoreId) -> bool {
     true
 }
 
+/// Nothing large is allocated.
+pub(crate) struct MemoryMark;
+
+impl MemoryMark {
+    pub(crate) fn now() -> Self {
+        Self
+    }
+
+    pub(crate) fn move_new_to_huge_pages(&self) -> u64 {
+        0
+    }
+}
+
 /// Nothing large is freed.
 pub(crate) fn release_freed_memory() {}
 
