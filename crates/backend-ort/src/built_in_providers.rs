@@ -32,9 +32,8 @@ impl BuiltIn {
 
     /// It as an engine of a board, without options.
     pub(crate) fn definition(&self) -> Option<Provider> {
-        let engine = self.name.strip_suffix("ExecutionProvider")?.to_ascii_lowercase();
         Some(Provider {
-            engine: EngineLabel::try_from(engine).ok()?,
+            engine: EngineLabel::of_provider(self.name)?,
             provider: ProviderName::try_from(self.name.to_owned()).ok()?,
             options: BTreeMap::new(),
             library: None,

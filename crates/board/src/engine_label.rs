@@ -20,7 +20,16 @@ pub struct EngineLabel {
 /// The longest label.
 pub(crate) const MOST_BYTES: usize = 24;
 
+/// What ONNX Runtime's names of providers end with.
+const PROVIDER_ENDING: &str = "ExecutionProvider";
+
 impl EngineLabel {
+    /// What a provider of ONNX Runtime is called as an engine: its name without `ExecutionProvider`, in small letters.
+    /// `None` for other names.
+    pub fn of_provider(name: &str) -> Option<Self> {
+        Self::try_from(name.strip_suffix(PROVIDER_ENDING)?.to_ascii_lowercase()).ok()
+    }
+
     /// As text.
     pub fn as_str(&self) -> &str {
         let bytes = self.bytes.get(..usize::from(self.length)).unwrap_or_default();

@@ -3,6 +3,7 @@
 use thiserror::Error;
 
 use crate::core_id::CoreId;
+use crate::engine_label::EngineLabel;
 
 /// Why a board could not be read, or why something does not fit it.
 #[derive(Debug, Error)]
@@ -110,12 +111,10 @@ fn listed(cores: &[CoreId]) -> String {
     cores.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 
-/// What engines are called that ONNX Runtime gives longer names.
-fn of_provider(label: &str) -> String {
-    match label.strip_suffix("ExecutionProvider") {
-        Some(provider) if !provider.is_empty() => {
-            format!("; what ONNX Runtime calls {label} is {} here", provider.to_ascii_lowercase())
-        }
-        _ => String::new(),
+/// What an engine is called that has ONNX Runtime's name of a provider.
+fn of_provider(name: &str) -> String {
+    match EngineLabel::of_provider(name) {
+        Some(label) => format!("; what ONNX Runtime calls {name} is {label} here"),
+        None => String::new(),
     }
 }
