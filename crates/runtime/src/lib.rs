@@ -64,6 +64,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! Before the first frame, what segments have allocated in regions of 16 MiB or more is moved to huge pages, as
+//! [`MemoryMark`](millstream_machine::MemoryMark) says: weights are read for every frame, and take fewer look-ups there.
+//!
 //! What a replaced schedule held goes back to the system; programs that replace schedules again and again should call
 //! [`share_heaps`](millstream_machine::share_heaps) first.
 //!
