@@ -224,12 +224,12 @@ mod tests {
             (100, vec![92], vec!["B2"], "B2", 91),
             (100, vec![130, 100], vec!["B2", "(B1|B1)"], "(B1|B1)", 100),
             (100, vec![130, 140], vec!["B2", "(B1|B1)"], "B2", 110),
-            // As good but for noise, until one is better.
-            (92, vec![94, 80], vec!["B2", "(B1|B1)"], "(B1|B1)", 86),
-            (92, vec![92, 98], vec!["B2", "(B1|B1)"], "B2", 91),
-            (92, vec![94, 88, 90, 99], vec!["B2", "(B1|B1)", "(B1|B1)", "B2"], "(B1|B1)", 90),
+            // As good but for noise, for which instances are chosen, until one is better.
+            (92, vec![94, 80], vec!["(B1|B1)", "B2"], "B2", 85),
+            (92, vec![98, 92], vec!["(B1|B1)", "B2"], "B2", 91),
+            (92, vec![88, 94, 90, 99], vec!["(B1|B1)", "B2", "(B1|B1)", "B2"], "(B1|B1)", 90),
             // And no more than four times.
-            (92, vec![90, 91, 90, 92, 90, 90], vec!["B2", "(B1|B1)", "B2", "(B1|B1)", "B2", "(B1|B1)"], "B2", 90),
+            (92, vec![91, 90, 92, 90, 90, 90], vec!["(B1|B1)", "B2", "(B1|B1)", "B2", "(B1|B1)", "B2"], "(B1|B1)", 91),
         ] {
             let known = [("B2", 90), ("(B1|B1)", instances)];
             let (run, best) = confirmed(Objective::Throughput, known, seen, periods);
