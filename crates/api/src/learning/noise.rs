@@ -3,7 +3,7 @@
 use millstream_pipeline::{Objective, Plan, choose};
 
 use crate::learning::plan_model::{Candidate, PlanModel};
-use crate::plans::unsteady::{TRIAL_NOISE, is_unsteady, shares_frames};
+use crate::plans::unsteady::{TRIAL_NOISE, is_of_instances, is_unsteady, shares_frames};
 
 /// A frame that several cores share may have been this much slower: how soon one core hears of another changes on
 /// shared machines from minute to minute.
@@ -12,14 +12,16 @@ const SHARED_FRAME_NOISE: f64 = 1.15;
 /// quantised MobileNet v2 takes 1.8 ms with ONNX Runtime and 1.5 ms with OpenVINO in some minutes, 2.5 ms and 1.9 ms in
 /// others.
 const UNSTEADY_NOISE: f64 = 1.4;
+/// The best of many pipelines was lucky: it may have been this much quicker than it is. Of instances there are few.
+const LUCK: f64 = 1.1;
 /// Where several plans are as good but for noise, each is tried so often at the most: medians of four trials have about
 /// half the noise of one.
 const MOST_TRIALS: u64 = 4;
 /// How often what is chosen is tried at least, and others at the most that may be better but for a machine that changed
 /// in between.
 const CONFIRMED: u64 = 2;
-/// How often unsteady plans are tried: a median of three frame times does not change with one in another minute, and the
-/// longest of three periods is seldom that of a quick minute.
+/// How often unsteady plans are tried, and what may have been lucky: a median of three frame times does not change with one
+/// in another minute, and the longest of three periods is seldom that of a quick minute.
 const UNSTEADY_TRIALS: u64 = 3;
 
 impl PlanModel<'_> {
@@ -38,11 +40,19 @@ impl PlanModel<'_> {
 
     /// How often a plan should be tried that is not the best of what was tried. For latency, what may be quicker than it is
     /// known to be is given the wider noise. For throughput, an unsteady plan counts with its slowest trial: where it is the
-    /// best so far, those that may be better once it was slow are tried with it.
+    /// best so far, those that may be better once it was slow are tried with it, and instances with what was quicker by luck.
     fn most_trials(&self, plan: &Plan, best: &Plan) -> u64 {
         if self.is_within(TRIAL_NOISE, plan, best) {
             return MOST_TRIALS;
         }
+        if self.objective == Objective::Throughput
+            && is_of_instances(plan)
+            && !is_of_instances(best)
+            && self.is_within(LUCK, plan, best)
+        {
+            return UNSTEADY_TRIALS;
+        }
+
         let (in_doubt, is_shared) = match self.objective {
             Objective::Latency => (plan, shares_frames(plan) || shares_frames(best)),
             Objective::Throughput => (best, false),

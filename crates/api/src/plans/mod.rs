@@ -20,7 +20,7 @@ use crate::network::Network;
 use crate::plans::shared_memory::{SharedMemory, simulated};
 use crate::schedules::document;
 use lessons::Lessons;
-use unsteady::{TRIAL_NOISE, shares_frames};
+use unsteady::{TRIAL_NOISE, is_of_instances};
 
 pub use aim::Aim;
 pub use clocks::{choose_clocks, clocks_text};
@@ -108,7 +108,7 @@ impl Plans {
         }
         let is_within_noise = |plan: &Plan| plan.period.seconds() <= TRIAL_NOISE * best.period.seconds();
         let mut as_good = self.allowed(&self.lessons.tried);
-        as_good.retain(|plan| plan.stages.len() == 1 && !shares_frames(plan) && is_within_noise(plan));
+        as_good.retain(|plan| is_of_instances(plan) && is_within_noise(plan));
         choose(&as_good, objective).and_then(|index| as_good.get(index).copied()).or(Some(best))
     }
 
@@ -291,8 +291,8 @@ mod tests {
         let mut plans = search(instance.inputs(), Lessons::default());
         let found =
             |is_wanted: &dyn Fn(&Plan) -> bool| plans.front.iter().find(|plan| is_wanted(plan)).cloned().unwrap();
-        let replicas = found(&|plan| plan.stages.len() == 1 && !shares_frames(plan));
-        let shared = found(&|plan| plan.stages.len() == 1 && shares_frames(plan));
+        let replicas = found(&is_of_instances);
+        let shared = found(&|plan| plan.stages.len() == 1 && !is_of_instances(plan));
         let pipeline = found(&|plan| plan.stages.len() == 2);
         let timed = |plan: &Plan, period| Plan { period, latency: period, ..plan.clone() };
         let chooses_replicas = |plans: &mut Plans, other: &Plan, period: u64, objective| {

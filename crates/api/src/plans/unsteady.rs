@@ -16,6 +16,11 @@ pub(crate) fn shares_frames(plan: &Plan) -> bool {
     replicas.any(|replica| replica.processors.iter().map(|class| class.count).sum::<usize>() > 1)
 }
 
+/// Whether one core or device computes all of each frame: instances of the network side by side.
+pub(crate) fn is_of_instances(plan: &Plan) -> bool {
+    plan.stages.len() == 1 && !shares_frames(plan)
+}
+
 /// The processor of several cores that has the whole network, if one has.
 pub(crate) fn several_cores(plan: &Plan) -> Option<&ProcessorClass> {
     let [PlannedStage { replicas, .. }] = plan.stages.as_slice() else { return None };
