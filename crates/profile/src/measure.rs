@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
-use millstream_backend::{Segment, Tensor};
+use millstream_backend::{BackendError, PreparedSegment, Segment, Tensor};
 use millstream_board::{Board, Processor, ProcessorClass};
 use millstream_graph::ValueId;
 use millstream_machine::MemoryMark;
@@ -220,6 +220,21 @@ pub(crate) struct Effort {
     pub(crate) accuracy: f64,
 }
 
+/// A segment whose weights lie where the engine has them, after runs that settle memory and caches.
+fn settled(
+    workload: &Workload<'_>,
+    segment: &Segment,
+    processor: &Processor,
+    inputs: &[Tensor],
+) -> Result<Box<dyn PreparedSegment>, BackendError> {
+    let before = MemoryMark::now();
+    let mut prepared = workload.backend.prepare(segment, processor)?;
+    before.move_new_to_huge_pages();
+    prepared.run(inputs)?;
+    prepared.run(inputs)?;
+    Ok(prepared)
+}
+
 /// Runs the same segment on all processors of a round at once until each that is measured has enough batches or the time
 /// is up. Those that are done go on running, so that the others' conditions stay the same. `blocks` is for messages.
 /// `None` if `go_on` said no.
@@ -235,13 +250,7 @@ pub(crate) fn together(
     go_on: &mut dyn FnMut() -> bool,
 ) -> Result<Option<SideBySide>, ProfileError> {
     let run = |processor: &Processor, participant: &mut Participant<'_>| {
-        let before = MemoryMark::now();
-        let mut prepared = workload.backend.prepare(segment, processor)?;
-        // As the engine has it.
-        before.move_new_to_huge_pages();
-        // The first runs settle memory and caches.
-        prepared.run(inputs)?;
-        prepared.run(inputs)?;
+        let mut prepared = settled(workload, segment, processor, inputs)?;
         participant.start();
         if !round.measures(processor) {
             participant.finish();
