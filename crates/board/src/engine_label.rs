@@ -25,7 +25,7 @@ const PROVIDER_ENDING: &str = "ExecutionProvider";
 
 impl EngineLabel {
     /// What a provider of ONNX Runtime is called as an engine: its name without `ExecutionProvider`, in small letters.
-    /// `None` for other names.
+    /// `None` for names that do not end so, and where what is left is no name of an engine.
     pub fn of_provider(name: &str) -> Option<Self> {
         Self::try_from(name.strip_suffix(PROVIDER_ENDING)?.to_ascii_lowercase()).ok()
     }

@@ -25,6 +25,7 @@ mod huge_pages;
 mod memory;
 mod others;
 mod quota;
+mod resident;
 mod sensors;
 mod system_file;
 mod threads;

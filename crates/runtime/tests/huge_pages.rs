@@ -5,15 +5,13 @@
 
 mod support;
 
-use std::fs;
 use std::sync::Arc;
 
 use millstream_backend::{Backend, BackendError, PreparedSegment, Segment, Tensor};
 use millstream_board::Processor;
 use millstream_graph::OperatorId;
-use millstream_machine::MemoryMark;
 use millstream_runtime::{Engine, EngineOptions};
-use millstream_test_support::not_tested;
+use millstream_test_support::bytes_in_huge_pages;
 use support::{chain, pipeline};
 
 const WEIGHTS: usize = 8 << 20;
@@ -46,33 +44,15 @@ impl PreparedSegment for Weighted {
 
 #[test]
 fn weights_of_every_replica_are_moved_before_the_first_frame() {
+    let Some(before) = bytes_in_huge_pages() else { return };
     let graph = chain(2);
     let schedule = pipeline(&graph, &[1, 2]);
-    let before = huge_bytes();
     let engine = Engine::new(&graph, &schedule, &[Arc::new(Heavy)], &EngineOptions::default()).unwrap();
-    let huge = huge_bytes() - before;
+    let huge = bytes_in_huge_pages().unwrap().saturating_sub(before);
+    assert!(huge >= 3 * BYTES / 8 * 7, "{huge}");
+
     let frames = (0..4).map(|index| vec![Tensor::from_f32([1], vec![index as f32])]);
     for (index, result) in engine.run(frames).enumerate() {
         assert_eq!(result.outcome.unwrap()[0].as_f32().unwrap(), [index as f32 + 2.0 * (WEIGHTS - 1) as f32]);
     }
-    if !moves_memory() {
-        return not_tested("HUGE_PAGES", "this system has no huge pages, or gives none");
-    }
-    assert!(huge >= 3 * BYTES / 8 * 7, "{huge}");
-}
-
-/// Whether this system has huge pages for those who ask.
-fn moves_memory() -> bool {
-    let before = MemoryMark::now();
-    let held: Vec<usize> = (0..BYTES / size_of::<usize>()).collect();
-    let moved = before.move_new_to_huge_pages();
-    assert_eq!(held.last(), Some(&(held.len() - 1)));
-    moved > 0
-}
-
-/// How much of this process's memory is in huge pages.
-fn huge_bytes() -> usize {
-    let told = fs::read_to_string("/proc/self/smaps_rollup").unwrap();
-    let kilobytes = told.lines().find_map(|line| line.strip_prefix("AnonHugePages:")).unwrap();
-    kilobytes.trim().trim_end_matches(" kB").parse::<usize>().unwrap() << 10
 }

@@ -29,10 +29,12 @@
 
 mod boards;
 mod graphs;
+mod huge_pages;
 mod tables;
 mod untested;
 
 pub use boards::board;
 pub use graphs::{chain, chain_of, diamond, find_operators, graph, pointwise};
+pub use huge_pages::bytes_in_huge_pages;
 pub use tables::{connect, table, uniform_table};
 pub use untested::{UNTESTED, not_tested};

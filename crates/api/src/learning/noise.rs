@@ -12,7 +12,7 @@ const SHARED_FRAME_NOISE: f64 = 1.15;
 /// quantised MobileNet v2 takes 1.8 ms with ONNX Runtime and 1.5 ms with OpenVINO in some minutes, 2.5 ms and 1.9 ms in
 /// others.
 const UNSTEADY_NOISE: f64 = 1.4;
-/// The best of many pipelines was lucky: it may have been this much quicker than it is. Of instances there are few.
+/// The best of many other plans was lucky: it may have been this much quicker than it is. Of instances there are few.
 const LUCK: f64 = 1.1;
 /// Where several plans are as good but for noise, each is tried so often at the most: medians of four trials have about
 /// half the noise of one.
@@ -22,7 +22,7 @@ const MOST_TRIALS: u64 = 4;
 const CONFIRMED: u64 = 2;
 /// How often unsteady plans are tried, and what may have been lucky: a median of three frame times does not change with one
 /// in another minute, and the longest of three periods is seldom that of a quick minute.
-const UNSTEADY_TRIALS: u64 = 3;
+const DOUBTFUL_TRIALS: u64 = 3;
 
 impl PlanModel<'_> {
     /// The plan that was tried least often, of that which would be chosen of what was tried and those that may be by noise
@@ -50,7 +50,7 @@ impl PlanModel<'_> {
             && !is_of_instances(best)
             && self.is_within(LUCK, plan, best)
         {
-            return UNSTEADY_TRIALS;
+            return DOUBTFUL_TRIALS;
         }
 
         let (in_doubt, is_shared) = match self.objective {
@@ -60,7 +60,7 @@ impl PlanModel<'_> {
         };
 
         if is_unsteady(in_doubt) && self.is_within(UNSTEADY_NOISE, plan, best) {
-            return UNSTEADY_TRIALS;
+            return DOUBTFUL_TRIALS;
         }
         if is_shared && self.is_within(SHARED_FRAME_NOISE, plan, best) { CONFIRMED } else { 0 }
     }
