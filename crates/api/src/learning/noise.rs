@@ -40,7 +40,8 @@ impl PlanModel<'_> {
 
     /// How often a plan should be tried that is not the best of what was tried. For latency, what may be quicker than it is
     /// known to be is given the wider noise. For throughput, an unsteady plan counts with its slowest trial: where it is the
-    /// best so far, those that may be better once it was slow are tried with it, and instances with what was quicker by luck.
+    /// best so far, those that may be better once it was slow are tried with it. Instances are tried with what may have
+    /// been quicker than they are by luck.
     fn most_trials(&self, plan: &Plan, best: &Plan) -> u64 {
         if self.is_within(TRIAL_NOISE, plan, best) {
             return MOST_TRIALS;

@@ -98,8 +98,9 @@ impl Plans {
 
     /// The plan for an objective among those that were tried, if any were.
     ///
-    /// For throughput, instances of the whole network are preferred to what was quicker by no more than trials differ. When a core becomes slower than it was in the trials, replicas lose the frames that it would have
-    /// passed; all frames of a pipeline wait for its slowest stage, and cores that share frames for the slowest of them.
+    /// For throughput, instances of the whole network are preferred to what was quicker by no more than trials differ.
+    /// When a core becomes slower than it was in the trials, only the frames of its own instance take longer. All frames
+    /// of a pipeline wait for its slowest stage, and cores that share frames wait for the slowest of them.
     pub(crate) fn best_tried(&self, objective: Objective) -> Option<&Plan> {
         let best = self.best_of(&self.lessons.tried, objective)?;
         if objective != Objective::Throughput {
