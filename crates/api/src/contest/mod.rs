@@ -26,12 +26,13 @@ use crate::error::Error;
 use crate::learning::measured::Measured;
 use crate::machine::Machine;
 use crate::measuring::profiling::cached;
+use crate::measuring::quantile::quantile;
 use crate::network::Network;
 use crate::plans::{Aim, Plans};
 use advantages::{OPENVINO_BY_ITSELF, advantage_of_integers, advantage_of_plain};
 use contender::{Contender, PinnedEngine, cores_of, is_one_at_a_time, left_out_by};
 use measurement::Measurement;
-use turns::{Rounds, Turn, quantile};
+use turns::{Rounds, Turn};
 
 pub use session_options::{MeasuredSession, SessionContest, SessionOptions, Waiting, session_options};
 pub use slowing::{SlowedCores, Slowing};

@@ -10,12 +10,13 @@ use serde::Serialize;
 
 use super::TurnOptions;
 use super::contender::{Contender, cores_of};
-use super::turns::{Rounds, Turn, quantile};
+use super::turns::{Rounds, Turn};
 use crate::backends;
 use crate::backends::core_engine::SessionThreads;
 use crate::control::Control;
 use crate::error::Error;
 use crate::machine::Machine;
+use crate::measuring::quantile::quantile;
 use crate::network::Network;
 
 /// The behaviour of a session's threads while they wait for work.

@@ -1,10 +1,12 @@
 //! Plans that are tried out on this computer, each of which teaches the next search.
 
+mod candidate;
 pub(crate) mod measured;
 mod noise;
 pub(crate) mod plan_model;
 mod rivals;
-pub(crate) mod trial;
+mod side_by_side;
+mod trial;
 
 use std::sync::Arc;
 
@@ -22,8 +24,9 @@ use crate::measuring::disturbed;
 use crate::network::Network;
 use crate::plans::unsteady::is_unsteady;
 use crate::plans::{Aim, Plans};
-use plan_model::{Candidate, PlanModel};
-use trial::PlanTrial;
+use candidate::Candidate;
+use plan_model::PlanModel;
+use trial::{PlanTrial, Setting};
 
 /// A trial that takes so many times as long as was expected is repeated: a host that is busy for some seconds shows in
 /// no counter.
@@ -49,8 +52,8 @@ pub(crate) enum Refined {
 
 /// Searches, tries out what the search would choose, learns from it and searches again, for one objective after the
 /// other, until nothing promises to be better than what was tried, or ten were. The best plan that leaves the network
-/// whole is among these where it may be better. The best of what was tried is tried again, and what is as good but for
-/// noise: the best of many single trials is often the one that was luckiest. What was measured is added to the profile.
+/// whole is among these where it may be better. Then what would be chosen, and what is as good but for noise, run side by
+/// side: the best of many single trials is often the one that was luckiest. What was measured is added to the profile.
 /// The first trial ends the search if it contradicts an old profile.
 pub(crate) fn refine(
     network: &Network,
@@ -68,7 +71,7 @@ pub(crate) fn refine(
     let most = search.trials * objectives.len();
     let activity = format!("trying out schedules of {}", network.name());
     let steps = control.steps(activity.clone(), most);
-    let mut trials = Trials { network, board, backend, control, steps, done: 0, most };
+    let mut trials = Trials { setting: Setting { network, board, backend, control }, steps, done: 0, most };
     let mut model = PlanModel {
         network,
         board,
@@ -92,52 +95,76 @@ pub(crate) fn refine(
             (Err(_), _) if control.is_cancelled() => return Err(Error::Interrupted),
             (_, Some(error)) => return Err(error),
             (Err(error), None) => return Err(error.into()),
-            (Ok(()), None) => confirm(&mut model, &mut trials, control)?,
+            (Ok(()), None) => {}
         }
     }
 
+    confirm(objectives, &mut model, &mut trials, control)?;
     disturbed::report(&activity, model.disturbance, control);
     Ok(Refined::Plans(Box::new(model.plans)))
 }
 
-/// Runs the best of what was tried once more, and where other plans are as good but for noise, all of these until one is
-/// better or each was run four times. For latency, plans with several cores on a frame have a wider noise, and are run
-/// twice within that, or three times if they are unsteady, as for throughput.
+/// Plans that run at the same time, as far as they can.
+trait SideBySide {
+    /// What each of the plans shows.
+    ///
+    /// # Errors
+    /// [`TuneError::Oracle`] if one does not run.
+    fn side_by_side(&mut self, candidates: &[Candidate]) -> Result<Vec<PlanTrial>, TuneError>;
+}
+
+/// Runs what would be chosen for each of the objectives side by side with what may be better but for noise of the trials.
+/// Where something else is in doubt then, all that is runs once more, until nothing is that has not run in this way. What
+/// each has shown there counts in the place of what its trial had shown.
 fn confirm(
+    objectives: &[Objective],
     model: &mut PlanModel<'_>,
-    trials: &mut impl Oracle<Candidate, PlanTrial>,
+    trials: &mut impl SideBySide,
     control: &Control,
 ) -> Result<(), Error> {
-    while let Some(candidate) = model.unconfirmed() {
-        let seen = match trials.measure(&candidate) {
+    let mut compared: Vec<Candidate> = Vec::new();
+    loop {
+        let mut in_doubt: Vec<Candidate> = Vec::new();
+        for &objective in objectives {
+            model.objective = objective;
+            let others = model.in_doubt().into_iter().filter(|candidate| !in_doubt.contains(candidate));
+            in_doubt.extend(others.collect::<Vec<_>>());
+        }
+        if in_doubt.iter().all(|candidate| compared.contains(candidate)) {
+            return Ok(());
+        }
+
+        let seen = match trials.side_by_side(&in_doubt) {
             Err(_) if control.is_cancelled() => return Err(Error::Interrupted),
             seen => seen?,
         };
-        model.confirm(&candidate, &seen)?;
+        model.confirm(&in_doubt, &seen)?;
+        compared.extend(in_doubt);
     }
-    Ok(())
 }
 
 /// Runs plans on this computer.
 struct Trials<'a> {
-    network: &'a Network,
-    board: &'a Board,
-    backend: &'a Arc<dyn Backend>,
-    control: &'a Control,
+    setting: Setting<'a>,
     steps: Activity<'a>,
     done: usize,
     most: usize,
 }
 
+impl Trials<'_> {
+    /// One more trial, or several, are done.
+    fn count(&mut self, trials: usize) {
+        self.done += trials;
+        self.steps.set(self.done, self.most.max(self.done));
+    }
+}
+
 impl Oracle<Candidate, PlanTrial> for Trials<'_> {
     fn measure(&mut self, candidate: &Candidate) -> Result<PlanTrial, TuneError> {
-        let Candidate { plan, schedule } = candidate;
-        let run = || {
-            let seen = trial::run(self.network, self.board, self.backend, schedule, plan, self.control);
-            seen.map_err(|error| TuneError::Oracle { configuration: schedule.to_string(), source: Box::new(error) })
-        };
+        let run =
+            || trial::run(self.setting, candidate).map_err(|error| failure(candidate.schedule.to_string(), error));
         let mut seen = run()?;
-        if is_doubtful(&seen, plan) {
+        if is_doubtful(&seen, &candidate.plan) {
             let again = run()?;
             let is_better = match (seen.disturbance.is_significant(), again.disturbance.is_significant()) {
                 (false, false) => again.measured.period < seen.measured.period,
@@ -145,10 +172,31 @@ impl Oracle<Candidate, PlanTrial> for Trials<'_> {
             };
             seen = if is_better { again } else { seen };
         }
-        self.done += 1;
-        self.steps.set(self.done, self.most.max(self.done));
+        self.count(1);
         Ok(seen)
     }
+}
+
+impl SideBySide for Trials<'_> {
+    fn side_by_side(&mut self, candidates: &[Candidate]) -> Result<Vec<PlanTrial>, TuneError> {
+        let run = || {
+            let names = || candidates.iter().map(|candidate| candidate.schedule.to_string()).collect::<Vec<_>>();
+            side_by_side::run(self.setting, candidates).map_err(|error| failure(names().join(", "), error))
+        };
+        let disturbance = |seen: &[PlanTrial]| seen.first().map(|trial| trial.disturbance).unwrap_or_default();
+        let mut seen = run()?;
+        if disturbance(&seen).is_significant() {
+            let again = run()?;
+            seen = if disturbance(&again) < disturbance(&seen) { again } else { seen };
+        }
+        self.count(candidates.len());
+        Ok(seen)
+    }
+}
+
+/// Why plans did not run.
+fn failure(configuration: String, error: Error) -> TuneError {
+    TuneError::Oracle { configuration, source: Box::new(error) }
 }
 
 /// Whether a trial of a plan should be run again: others disturbed it, or it was slow. An unsteady plan is slow at times,
@@ -168,17 +216,20 @@ mod tests {
     use super::*;
     use crate::learning::plan_model::tests::{model, plans, profile};
 
-    /// Shows what some numbers make of the plans, one for every trial, and notes what was tried.
+    /// Shows what some numbers make of plans that run side by side, one for each, and notes which did.
     struct Shown {
-        numbers: Vec<u64>,
+        numbers: Vec<Vec<u64>>,
         show: fn(&Plan, u64) -> Plan,
-        tried: Vec<String>,
+        run: Vec<Vec<String>>,
     }
 
-    impl Oracle<Candidate, PlanTrial> for Shown {
-        fn measure(&mut self, candidate: &Candidate) -> Result<PlanTrial, TuneError> {
-            self.tried.push(candidate.plan.configuration());
-            Ok(PlanTrial::of((self.show)(&candidate.plan, self.numbers.remove(0))))
+    impl SideBySide for Shown {
+        fn side_by_side(&mut self, candidates: &[Candidate]) -> Result<Vec<PlanTrial>, TuneError> {
+            self.run.push(candidates.iter().map(|candidate| candidate.plan.configuration()).collect());
+            let numbers = self.numbers.remove(0);
+            assert_eq!(numbers.len(), candidates.len());
+            let trial = |(candidate, number): (&Candidate, u64)| PlanTrial::of((self.show)(&candidate.plan, number));
+            Ok(candidates.iter().zip(numbers).map(trial).collect())
         }
     }
 
@@ -195,13 +246,14 @@ mod tests {
         plan.clone().with_measured(times, Nanoseconds(1_000_000 * milliseconds))
     }
 
-    /// What is tried again of two plans, by their names, that were seen to take so many, and what is chosen then.
+    /// Which plans run side by side of some, by their names, that were seen to take so many, and what is chosen for each
+    /// objective then.
     fn confirmed(
-        objective: Objective,
-        tried: [(&str, u64); 2],
+        objectives: &[Objective],
+        tried: &[(&str, u64)],
         show: fn(&Plan, u64) -> Plan,
-        numbers: Vec<u64>,
-    ) -> (Vec<String>, Plan) {
+        numbers: &[&[u64]],
+    ) -> (Vec<Vec<String>>, Vec<String>) {
         let network = Network::open("zoo:tiny-darknet", ReadOptions::default()).unwrap();
         let (board, mut plans) = plans(&network);
         let wholes = whole_network_plans(&plans.problem);
@@ -209,45 +261,67 @@ mod tests {
         plans.lessons.tried = tried.iter().map(|&(name, number)| show(with(name), number)).collect();
 
         let mut profile = profile(&network, &board);
-        let mut model = model(&network, &board, &mut profile, plans, objective);
-        let mut oracle = Shown { numbers, show, tried: Vec::new() };
-        confirm(&mut model, &mut oracle, &Control::new()).unwrap();
-        let best = model.best_tried().unwrap().clone();
-        assert!(model.plans.is_measured(&best) && model.plans.lessons.tried.len() == 2);
-        (oracle.tried, best)
+        let mut model = model(&network, &board, &mut profile, plans, objectives[0]);
+        let numbers = numbers.iter().map(|numbers| numbers.to_vec()).collect();
+        let mut shown = Shown { numbers, show, run: Vec::new() };
+        confirm(objectives, &mut model, &mut shown, &Control::new()).unwrap();
+        assert!(shown.numbers.is_empty() && model.plans.lessons.tried.len() == tried.len());
+        let best = |objective: &Objective| model.plans.best_tried(*objective).unwrap().configuration();
+        (shown.run, objectives.iter().map(best).collect())
     }
 
-    /// What was lucky once does not win: the best is run again, and counts with the median.
+    /// What was lucky once does not win: it runs beside what may be better, and counts with what it shows there.
     #[test]
-    fn the_best_of_what_was_tried_is_tried_again() {
-        for (instances, periods, tried, chosen, median) in [
-            (102, vec![92], vec!["B2"], "B2", 91),
-            (100, vec![130, 100], vec!["B2", "(B1|B1)"], "(B1|B1)", 100),
-            (100, vec![130, 160], vec!["B2", "(B1|B1)"], "B2", 110),
-            // As good but for noise, for which instances are chosen, until one is better.
-            (92, vec![94, 70], vec!["(B1|B1)", "B2"], "B2", 80),
-            (92, vec![98, 92, 91, 96], vec!["(B1|B1)", "B2", "B2", "(B1|B1)"], "B2", 91),
-            (92, vec![88, 94, 90, 99], vec!["(B1|B1)", "B2", "(B1|B1)", "B2"], "(B1|B1)", 90),
+    fn the_best_of_what_was_tried_runs_side_by_side_with_what_may_be_better() {
+        let one: &[&str] = &["B2"];
+        let both: &[&str] = &["B2", "(B1|B1)"];
+        let both_from_instances: &[&str] = &["(B1|B1)", "B2"];
+        for (instances, shown, run, chosen) in [
+            (102, &[&[91_u64] as &[u64]] as &[&[u64]], &[one] as &[&[&str]], "B2"),
+            // Another one may be better once the best is slower than it was: they run together then.
+            (102, &[&[98], &[95, 101]], &[one, both], "B2"),
+            (102, &[&[98], &[99, 97]], &[one, both], "(B1|B1)"),
+            // As good but for noise, for which instances are chosen.
+            (92, &[&[94, 70]], &[both_from_instances], "B2"),
+            (92, &[&[92, 91]], &[both_from_instances], "(B1|B1)"),
             // What was much quicker than instances may have been lucky, or not.
-            (95, vec![99, 96, 95, 100], vec!["B2", "(B1|B1)", "(B1|B1)", "B2"], "(B1|B1)", 95),
-            (98, vec![91, 98, 90, 97], vec!["B2", "(B1|B1)", "B2", "(B1|B1)"], "B2", 90),
-            // No more than four times.
-            (92, vec![91, 90, 92, 90, 90, 90], vec!["(B1|B1)", "B2", "(B1|B1)", "B2", "(B1|B1)", "B2"], "(B1|B1)", 91),
+            (95, &[&[99, 95]], &[both], "(B1|B1)"),
+            (98, &[&[91, 98]], &[both], "B2"),
         ] {
-            let known = [("B2", 90), ("(B1|B1)", instances)];
-            let (run, best) = confirmed(Objective::Throughput, known, seen, periods);
-            assert_eq!(run, tried);
-            assert_eq!((best.configuration().as_str(), best.period.0 / 1_000_000), (chosen, median));
-            assert_eq!(best.latency, Nanoseconds(11_000_000));
+            let (seen_to_run, best) =
+                confirmed(&[Objective::Throughput], &[("B2", 90), ("(B1|B1)", instances)], seen, shown);
+            assert_eq!(
+                (seen_to_run, best),
+                (
+                    run.iter().map(|run| run.iter().map(ToString::to_string).collect()).collect(),
+                    vec![chosen.to_owned()]
+                )
+            );
         }
     }
 
     /// Only what is chosen of many others is lucky.
     #[test]
-    fn instances_that_are_slower_than_others_are_not_run_again() {
-        let (run, best) = confirmed(Objective::Throughput, [("B1", 90), ("(B1|B1)", 95)], seen, vec![92]);
-        assert_eq!(run, ["B1"]);
-        assert_eq!(best.configuration(), "B1");
+    fn instances_that_are_slower_than_others_do_not_run_again() {
+        let (run, best) = confirmed(&[Objective::Throughput], &[("B1", 90), ("(B1|B1)", 95)], seen, &[&[91]]);
+        assert_eq!((run, best), (vec![vec!["B1".to_owned()]], vec!["B1".to_owned()]));
+    }
+
+    /// What one objective needs is compared in the same minutes as what another one does.
+    #[test]
+    fn plans_of_all_objectives_run_side_by_side_once() {
+        let objectives = [Objective::Throughput, Objective::Latency];
+        let tried = [("B2", 104), ("(B1|B1)", 100)];
+        let (run, best) = confirmed(&objectives, &tried, taking_alike, &[&[100, 98]]);
+        assert_eq!(run, [["(B1|B1)", "B2"]]);
+        assert_eq!(best, ["(B1|B1)", "B2"]);
+    }
+
+    /// A plan of which frames take as many hundredths of a millisecond as there are between them.
+    fn taking_alike(plan: &Plan, hundredths: u64) -> Plan {
+        let time = Nanoseconds(10_000 * hundredths);
+        let times = plan.stages.iter().map(|stage| vec![time; stage.replicas.len()]).collect();
+        plan.clone().with_measured(times, time)
     }
 
     /// The plan of one stage, with a period of so many hundredths of a millisecond: its frames are short.
@@ -255,22 +329,6 @@ mod tests {
         let replicas = plan.stages[0].replicas.len();
         let time = Nanoseconds(10_000 * hundredths * replicas as u64);
         plan.clone().with_measured(vec![vec![time; replicas]], Nanoseconds(10_000 * hundredths))
-    }
-
-    /// Two cores on one short frame have the longest period of their trials, an instance on each the median.
-    #[test]
-    fn for_throughput_two_cores_on_short_frames_count_with_their_slowest_trial() {
-        for (instances, periods, tried, chosen, period) in [
-            // They keep to it.
-            (97, vec![91, 97, 90, 97], vec!["B2", "(B1|B1)", "B2", "(B1|B1)"], "B2", 91),
-            // The third trial shows that they don't.
-            (97, vec![91, 97, 110], vec!["B2", "(B1|B1)", "B2"], "(B1|B1)", 97),
-        ] {
-            let known = [("B2", 90), ("(B1|B1)", instances)];
-            let (run, best) = confirmed(Objective::Throughput, known, seen_short, periods);
-            assert_eq!(run, tried);
-            assert_eq!((best.configuration().as_str(), best.period.0 / 10_000), (chosen, period));
-        }
     }
 
     #[test]
@@ -291,21 +349,19 @@ mod tests {
 
     /// How soon two cores hear of each other changes between trials.
     #[test]
-    fn for_latency_what_shares_frames_is_tried_again_in_a_wider_noise() {
-        let three_each = vec!["B1", "B2", "B1", "B2"];
-        for (shared, alone, milliseconds, tried, chosen) in [
-            // The first trial of two cores was in a slow minute.
-            (136, 100, vec![100, 93, 100, 92], three_each.clone(), "B2"),
-            (136, 100, vec![100, 136, 100, 136], three_each, "B1"),
-            // Once they are too far from each other, no more.
-            (136, 100, vec![100, 170], vec!["B1", "B2"], "B1"),
-            (100, 109, vec![100, 109], vec!["B2", "B1"], "B2"),
-            (142, 100, vec![100], vec!["B1"], "B1"),
+    fn for_latency_what_shares_frames_runs_beside_others_in_a_wider_noise() {
+        for (shared, alone, shown, run, chosen) in [
+            // The trial of two cores was in a slow minute.
+            (136, 100, &[100_u64, 93] as &[u64], &["B1", "B2"] as &[&str], "B2"),
+            (136, 100, &[100, 136], &["B1", "B2"], "B1"),
+            (100, 109, &[100, 109], &["B2", "B1"], "B2"),
+            // Too far from each other.
+            (142, 100, &[100], &["B1"], "B1"),
         ] {
-            let known = [("B2", shared), ("B1", alone)];
-            let (run, best) = confirmed(Objective::Latency, known, taking, milliseconds);
-            assert_eq!(run, tried);
-            assert_eq!(best.configuration(), chosen);
+            let (seen_to_run, best) =
+                confirmed(&[Objective::Latency], &[("B2", shared), ("B1", alone)], taking, &[shown]);
+            assert_eq!(seen_to_run, [run.iter().map(ToString::to_string).collect::<Vec<_>>()]);
+            assert_eq!(best, [chosen]);
         }
     }
 }

@@ -1,8 +1,9 @@
-//! How far trials of plans may be off, and how often plans are tried again for that.
+//! How far trials of plans may be off, and which plans run side by side for that.
 
 use millstream_pipeline::{Objective, Plan, choose};
 
-use crate::learning::plan_model::{Candidate, PlanModel};
+use crate::learning::candidate::Candidate;
+use crate::learning::plan_model::PlanModel;
 use crate::plans::unsteady::{TRIAL_NOISE, is_of_instances, is_unsteady, shares_frames};
 
 /// A frame that several cores share may have been this much slower: how soon one core hears of another changes on
@@ -14,56 +15,39 @@ const SHARED_FRAME_NOISE: f64 = 1.15;
 const UNSTEADY_NOISE: f64 = 1.4;
 /// The best of many other plans was lucky: it may have been this much quicker than it is. Of instances there are few.
 const LUCK: f64 = 1.1;
-/// Where several plans are as good but for noise, each is tried so often at the most: medians of four trials have about
-/// half the noise of one.
-const MOST_TRIALS: u64 = 4;
-/// How often what is chosen is tried at least, and others at the most that may be better but for a machine that changed
-/// in between.
-const CONFIRMED: u64 = 2;
-/// How often unsteady plans are tried, and what may have been lucky: a median of three frame times does not change with one
-/// in another minute, and the longest of three periods is seldom that of a quick minute.
-const DOUBTFUL_TRIALS: u64 = 3;
 
 impl PlanModel<'_> {
-    /// The plan that was tried least often, of that which would be chosen of what was tried and those that may be by noise
-    /// of the trials alone; if none of these should be tried again, `None`.
-    pub(super) fn unconfirmed(&self) -> Option<Candidate> {
-        let best = self.best_tried()?;
+    /// What would be chosen of what was tried, and then what may be better: noise of the trials alone can be why it would
+    /// not be.
+    pub(super) fn in_doubt(&self) -> Vec<Candidate> {
+        let Some(best) = self.best_tried() else { return Vec::new() };
         let others = self.plans.lessons.tried.iter().filter(|plan| !plan.is_same_pipeline(best));
-        let rivals: Vec<(&Plan, u64)> = others.map(|plan| (plan, self.most_trials(plan, best))).collect();
-        let most = rivals.iter().map(|(_, most)| *most).fold(CONFIRMED, u64::max);
-
-        let trials = |plan: &Plan| self.plans.lessons.trials_of(plan);
-        let unconfirmed = std::iter::once((best, most)).chain(rivals).filter(|&(plan, most)| trials(plan) < most);
-        unconfirmed.min_by_key(|(plan, _)| trials(plan)).map(|(plan, _)| self.candidate(plan))
+        let rivals = others.filter(|plan| self.may_be_better(plan, best));
+        std::iter::once(best).chain(rivals).map(|plan| self.candidate(plan)).collect()
     }
 
-    /// How often a plan should be tried that is not the best of what was tried. For latency, what may be quicker than it is
-    /// known to be is given the wider noise. For throughput, an unsteady plan counts with its slowest trial: where it is the
-    /// best so far, those that may be better once it was slow are tried with it. Instances are tried with what may have
-    /// been quicker than they are by luck.
-    fn most_trials(&self, plan: &Plan, best: &Plan) -> u64 {
+    /// Whether a plan that is not the best of what was tried may be better. For latency, what may be quicker than it is
+    /// known to be is given the wider noise. For throughput, where the best is unsteady, it may have been tried in a quick
+    /// minute, and what is better than instances may have been lucky.
+    fn may_be_better(&self, plan: &Plan, best: &Plan) -> bool {
         if self.is_within(TRIAL_NOISE, plan, best) {
-            return MOST_TRIALS;
+            return true;
         }
         if self.objective == Objective::Throughput
             && is_of_instances(plan)
             && !is_of_instances(best)
             && self.is_within(LUCK, plan, best)
         {
-            return DOUBTFUL_TRIALS;
+            return true;
         }
 
         let (in_doubt, is_shared) = match self.objective {
             Objective::Latency => (plan, shares_frames(plan) || shares_frames(best)),
             Objective::Throughput => (best, false),
-            Objective::Balanced | Objective::Energy => return 0,
+            Objective::Balanced | Objective::Energy => return false,
         };
-
-        if is_unsteady(in_doubt) && self.is_within(UNSTEADY_NOISE, plan, best) {
-            return DOUBTFUL_TRIALS;
-        }
-        if is_shared && self.is_within(SHARED_FRAME_NOISE, plan, best) { CONFIRMED } else { 0 }
+        is_unsteady(in_doubt) && self.is_within(UNSTEADY_NOISE, plan, best)
+            || is_shared && self.is_within(SHARED_FRAME_NOISE, plan, best)
     }
 
     /// Whether a plan would be chosen over the best one if it took so many times less.

@@ -4,30 +4,17 @@ use millstream_board::Board;
 use millstream_pipeline::{Objective, Plan, score};
 use millstream_predict::samples::SegmentSample;
 use millstream_predict::{Profile, fit};
-use millstream_schedule::Schedule;
 use millstream_tune::{Proposal, Score, TimeModel, TuneError};
 
 use crate::control::Control;
 use crate::error::Error;
 use crate::interference::Interference;
+use crate::learning::candidate::Candidate;
 use crate::learning::trial::PlanTrial;
 use crate::measuring::disturbed::contradiction;
 use crate::network::Network;
 use crate::plans::Plans;
 use crate::plans::search::SearchInputs;
-
-/// A plan as something to try: the same as another if its stages and processors are, whatever their times.
-#[derive(Debug, Clone)]
-pub(super) struct Candidate {
-    pub(super) plan: Plan,
-    pub(super) schedule: Schedule,
-}
-
-impl PartialEq for Candidate {
-    fn eq(&self, other: &Self) -> bool {
-        self.plan.is_same_pipeline(&other.plan)
-    }
-}
 
 /// What is known of a network's plans: a profile that trials add to, and the search on it.
 pub(super) struct PlanModel<'a> {
@@ -65,10 +52,13 @@ impl PlanModel<'_> {
         self.plans.best_tried(self.objective)
     }
 
-    /// Takes in what another trial showed.
-    pub(super) fn confirm(&mut self, candidate: &Candidate, seen: &PlanTrial) -> Result<(), Error> {
-        self.note_trial(candidate, seen);
-        self.search_again(&candidate.schedule, seen)
+    /// Takes in what some plans showed side by side.
+    pub(super) fn confirm(&mut self, candidates: &[Candidate], seen: &[PlanTrial]) -> Result<(), Error> {
+        for (candidate, seen) in candidates.iter().zip(seen) {
+            self.note_trial(candidate, seen);
+            self.take_over(candidate, seen);
+        }
+        self.search_again()
     }
 
     /// Says what a trial showed, and notes how much it was disturbed.
@@ -89,11 +79,15 @@ impl PlanModel<'_> {
         contradiction(&known.samples, &seen.samples, plan.period, seen.measured.period)
     }
 
-    /// Takes over what a trial showed, and searches again.
-    fn search_again(&mut self, schedule: &Schedule, seen: &PlanTrial) -> Result<(), Error> {
+    /// Takes over what a trial showed.
+    fn take_over(&mut self, candidate: &Candidate, seen: &PlanTrial) {
         replace_samples(self.profile, self.network, &seen.samples);
-        let mut lessons = std::mem::take(&mut self.plans.lessons);
-        lessons.add(schedule, seen.measured.clone());
+        self.plans.lessons.add(&candidate.schedule, seen.measured.clone());
+    }
+
+    /// Searches with all that trials have shown.
+    fn search_again(&mut self) -> Result<(), Error> {
+        let lessons = std::mem::take(&mut self.plans.lessons);
         let (network, board) = (self.network, self.board);
         let table = fit(self.profile, board, network.digest(), network.graph(), network.chain())?;
         // Which driver of a device is used was decided before any was tried.
@@ -145,7 +139,8 @@ impl TimeModel for PlanModel<'_> {
             self.contradiction = self.contradiction(&candidate.plan, seen);
         }
         if self.contradiction.is_none() {
-            self.failure = self.search_again(&candidate.schedule, seen).err();
+            self.take_over(candidate, seen);
+            self.failure = self.search_again().err();
         }
     }
 }

@@ -13,14 +13,17 @@ use millstream_predict::Statistics;
 use millstream_predict::samples::{SampleConditions, SegmentSample};
 use millstream_profile::BatchedTimes;
 use millstream_runtime::{Engine, EngineOptions, FrameResult, StepSpan};
-use millstream_schedule::{Schedule, StageId};
+use millstream_schedule::StageId;
 use millstream_tune::Trial;
 
 use crate::control::Control;
 use crate::error::Error;
 use crate::interference::{Interference, InterferenceWatch};
+use crate::learning::candidate::Candidate;
+use crate::measuring::quantile::quantile;
 use crate::measuring::steady;
 use crate::network::Network;
+use crate::plans::unsteady::is_unsteady;
 use crate::schedules::engine;
 
 /// A trial streams frames for this long, not counting the time to fill the pipeline, unless there are enough of them
@@ -32,6 +35,10 @@ const FEWEST_FRAMES: usize = 12;
 const ENOUGH_FRAMES: usize = 2000;
 /// However many frames there were: what disturbs the machine for a moment should not be all that a trial sees.
 const SHORTEST_TRIAL: Duration = Duration::from_millis(500);
+/// A turn of one of several plans: so short that all have had one before the machine changes.
+const TURN: Duration = Duration::from_millis(150);
+/// And at least this many frames per worker.
+const FEWEST_FRAMES_OF_TURN: usize = 4;
 
 /// A stage that works for less than this fraction of the period is idle at times.
 const BUSY: f64 = 0.9;
@@ -64,89 +71,129 @@ impl AsRef<Trial> for PlanTrial {
     }
 }
 
-/// Times of the frames of a trial, by stage and by the processors that take one frame together.
+/// Times of frames, by stage and by the processors that take one frame together.
 type StageTimes = BTreeMap<(StageId, Vec<ProcessorClass>), BatchedTimes>;
 
-/// Runs the plan.
-pub(crate) fn run(
-    network: &Network,
-    board: &Board,
-    backend: &Arc<dyn Backend>,
-    schedule: &Schedule,
-    plan: &Plan,
-    control: &Control,
-) -> Result<PlanTrial, Error> {
+/// Where plans are tried out.
+#[derive(Clone, Copy)]
+pub(super) struct Setting<'a> {
+    pub(super) network: &'a Network,
+    pub(super) board: &'a Board,
+    pub(super) backend: &'a Arc<dyn Backend>,
+    pub(super) control: &'a Control,
+}
+
+/// How long frames are streamed at a time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Length {
+    /// Through a plan that is tried by itself.
+    Trial,
+    /// Through one of several that take turns.
+    Turn,
+}
+
+impl Length {
+    /// Whether so many frames in this time are enough to know how fast so many workers are.
+    fn is_over(self, time: Duration, frames: usize, workers: usize) -> bool {
+        let (least, fewest) = match self {
+            Self::Trial if frames > ENOUGH_FRAMES * workers => (SHORTEST_TRIAL, FEWEST_FRAMES),
+            Self::Trial => (TRIAL, FEWEST_FRAMES),
+            Self::Turn => (TURN, FEWEST_FRAMES_OF_TURN),
+        };
+        time > least && frames > fewest * workers
+    }
+}
+
+/// What was seen of a plan while frames went through it.
+#[derive(Default)]
+pub(super) struct Observed {
+    times: StageTimes,
+    /// The times between two frames, of each time that frames were streamed.
+    periods: Vec<f64>,
+    /// What it took, to prepare the plan as well.
+    pub(super) spent: Duration,
+}
+
+/// Runs a plan by itself.
+pub(super) fn run(setting: Setting<'_>, candidate: &Candidate) -> Result<PlanTrial, Error> {
+    let mut observed = Observed::default();
     let begin = Instant::now();
-    let options = EngineOptions::default().with_steps_kept(tracing::enabled!(tracing::Level::DEBUG));
-    let engine = engine::new(network, schedule, backend, options)?;
-    let warnings = engine.warnings();
-    if !warnings.is_empty() {
-        tracing::warn!(?warnings, "the trial may be disturbed");
-    }
-    let frame = network.first_frame(&**backend, board)?;
-
-    let watch = InterferenceWatch::of(board);
-    let (times, period) = stream(&engine, plan, board, frame, control, network.graph())?;
+    let engine = setting.engine(candidate)?;
+    let watch = InterferenceWatch::of(setting.board);
+    setting.stream(&engine, &candidate.plan, Length::Trial, &mut observed)?;
     let disturbance = watch.seen();
-    let summary = times.into_iter().filter_map(|(key, times)| Some((key, times.statistics()?))).collect();
-    let measured = measured(plan, &summary, period);
-    let Interference { heat_throttled, other_cores: other_load } = disturbance;
-    let conditions = SampleConditions { other_load, heat_throttled, ..SampleConditions::default() };
-    let samples = samples(network, board, plan, &summary, period, conditions);
-    let stage_times = measured.stages.iter().flat_map(|stage| stage.times()).collect();
-    let spent = Nanoseconds::from(begin.elapsed());
-    let trial = Trial { stage_times, period, spent, ..Trial::default() };
-    Ok(PlanTrial { trial, samples, measured, disturbance })
+    observed.spent = begin.elapsed();
+    Ok(setting.trial(&candidate.plan, &observed, disturbance))
 }
 
-/// Streams frames for the time of a trial. Returns the times of stages, and the time between two frames.
-fn stream(
-    engine: &Engine,
-    plan: &Plan,
-    board: &Board,
-    frame: &[millstream_backend::Tensor],
-    control: &Control,
-    graph: &Graph,
-) -> Result<(StageTimes, Nanoseconds), Error> {
-    let workers = workers(plan);
-    let warm_up = 2 * plan.stages.iter().map(|stage| stage.replicas.len() + 1).sum::<usize>();
-    let mut begin = None;
-    let mut stop = Instant::now();
-    let mut submitted = 0;
-    let frames = std::iter::from_fn(|| {
-        submitted += 1;
-        if submitted == warm_up {
-            begin = Some(Instant::now());
+impl Setting<'_> {
+    /// The engine that runs a plan.
+    pub(super) fn engine(&self, candidate: &Candidate) -> Result<Engine, Error> {
+        let options = EngineOptions::default().with_steps_kept(tracing::enabled!(tracing::Level::DEBUG));
+        let engine = engine::new(self.network, &candidate.schedule, self.backend, options)?;
+        let warnings = engine.warnings();
+        if !warnings.is_empty() {
+            tracing::warn!(?warnings, "the trial may be disturbed");
         }
-        let is_over = begin.is_some_and(|begin: Instant| is_over(begin.elapsed(), submitted - warm_up, workers));
-        stop = Instant::now();
-        (!is_over && !control.is_cancelled()).then(|| frame.to_vec())
-    });
-
-    let mut times = StageTimes::new();
-    let mut ends = steady::ReplicaEnds::default();
-    for (index, result) in engine.run(frames).enumerate() {
-        if index == warm_up + 10 {
-            show_steps(&result.steps, graph);
-        }
-        if index >= warm_up {
-            ends.add(&result.spans);
-            note(&mut times, plan, board, &result);
-        }
-        result.outcome.map_err(|source| Error::Frame { label: index.to_string(), source })?;
+        Ok(engine)
     }
 
-    if control.is_cancelled() {
-        return Err(Error::Interrupted);
-    }
-    let period = ends.interval(workers, stop, true).map_or(plan.period, Nanoseconds::from);
-    Ok((times, period))
-}
+    /// Streams frames for a while, and adds what is seen of them.
+    pub(super) fn stream(
+        &self,
+        engine: &Engine,
+        plan: &Plan,
+        length: Length,
+        observed: &mut Observed,
+    ) -> Result<(), Error> {
+        let frame = self.network.first_frame(&**self.backend, self.board)?;
+        let workers = workers(plan);
+        let warm_up = 2 * plan.stages.iter().map(|stage| stage.replicas.len() + 1).sum::<usize>();
+        let mut begin = None;
+        let mut stop = Instant::now();
+        let mut submitted = 0;
+        let frames = std::iter::from_fn(|| {
+            submitted += 1;
+            if submitted == warm_up {
+                begin = Some(Instant::now());
+            }
+            let has_enough = |begin: Instant| length.is_over(begin.elapsed(), submitted - warm_up, workers);
+            stop = Instant::now();
+            (!begin.is_some_and(has_enough) && !self.control.is_cancelled()).then(|| frame.to_vec())
+        });
 
-/// Whether so many frames in this time are enough to know how fast so many workers are.
-fn is_over(time: Duration, frames: usize, workers: usize) -> bool {
-    let least = if frames > ENOUGH_FRAMES * workers { SHORTEST_TRIAL } else { TRIAL };
-    time > least && frames > FEWEST_FRAMES * workers
+        let mut ends = steady::ReplicaEnds::default();
+        for (index, result) in engine.run(frames).enumerate() {
+            if index == warm_up + 10 {
+                show_steps(&result.steps, self.network.graph());
+            }
+            if index >= warm_up {
+                ends.add(&result.spans);
+                note(&mut observed.times, plan, self.board, &result);
+            }
+            result.outcome.map_err(|source| Error::Frame { label: index.to_string(), source })?;
+        }
+
+        if self.control.is_cancelled() {
+            return Err(Error::Interrupted);
+        }
+        observed.periods.extend(ends.interval(workers, stop, true).map(|period| period.as_secs_f64()));
+        Ok(())
+    }
+
+    /// What that shows.
+    pub(super) fn trial(&self, plan: &Plan, observed: &Observed, disturbance: Interference) -> PlanTrial {
+        let times = observed.times.iter();
+        let summary = times.filter_map(|(key, times)| Some((key.clone(), times.statistics()?))).collect();
+        let measured = measured(plan, &summary, &observed.periods);
+        let Interference { heat_throttled, other_cores: other_load } = disturbance;
+        let conditions = SampleConditions { other_load, heat_throttled, ..SampleConditions::default() };
+        let samples = samples(self.network, self.board, plan, &summary, measured.period, conditions);
+        let stage_times = measured.stages.iter().flat_map(|stage| stage.times()).collect();
+        let (period, spent) = (measured.period, Nanoseconds::from(observed.spent));
+        let trial = Trial { stage_times, period, spent, ..Trial::default() };
+        PlanTrial { trial, samples, measured, disturbance }
+    }
 }
 
 /// Adds the times of a frame.
@@ -164,8 +211,10 @@ fn note(times: &mut StageTimes, plan: &Plan, board: &Board, result: &FrameResult
     }
 }
 
-/// The plan with the times that it has.
-fn measured(plan: &Plan, summary: &BTreeMap<(StageId, Vec<ProcessorClass>), Statistics>, period: Nanoseconds) -> Plan {
+/// The plan with the times that it has. Its period is the mean of those that were seen; that of an unsteady plan is one
+/// that three quarters of them keep to, whatever the objective: it is what frames that keep coming get in most minutes,
+/// and plans that are steady keep to theirs.
+fn measured(plan: &Plan, summary: &BTreeMap<(StageId, Vec<ProcessorClass>), Statistics>, periods: &[f64]) -> Plan {
     let mut measured: Vec<Vec<Nanoseconds>> = plan.stages.iter().map(PlannedStage::times).collect();
     for ((stage, processors), time) in summary {
         for (replica, place) in plan.stages[stage.index()].replicas.iter().zip(&mut measured[stage.index()]) {
@@ -174,7 +223,14 @@ fn measured(plan: &Plan, summary: &BTreeMap<(StageId, Vec<ProcessorClass>), Stat
             }
         }
     }
-    plan.clone().with_measured(measured, period)
+
+    let mean = periods.iter().sum::<f64>() / periods.len().max(1) as f64;
+    let period = if periods.is_empty() { plan.period } else { Nanoseconds::from_seconds(mean) };
+    let known = plan.clone().with_measured(measured, period);
+    if periods.is_empty() || !is_unsteady(&known) {
+        return known;
+    }
+    Plan { period: Nanoseconds::from_seconds(quantile(periods, 0.75)), ..known }
 }
 
 /// What the times of stages on single processors say of their blocks.
@@ -233,9 +289,33 @@ mod tests {
 
     #[test]
     fn trials_of_quick_networks_are_short() {
-        let over = |milliseconds: u64, frames: usize| is_over(Duration::from_millis(milliseconds), frames, 2);
+        let over =
+            |milliseconds: u64, frames: usize| Length::Trial.is_over(Duration::from_millis(milliseconds), frames, 2);
         assert!(!over(490, 100_000) && over(510, 4001));
         assert!(!over(1990, 4000) && over(2010, 4000));
         assert!(!over(60_000, 24) && over(60_000, 25));
+        let turn =
+            |milliseconds: u64, frames: usize| Length::Turn.is_over(Duration::from_millis(milliseconds), frames, 2);
+        assert!(!turn(140, 100_000) && turn(160, 9) && !turn(60_000, 8));
+    }
+
+    /// Two cores on one short frame are quick in one turn and slow in another.
+    #[test]
+    fn the_period_of_an_unsteady_plan_is_one_that_most_turns_keep_to() {
+        let network = Network::open("zoo:tiny-darknet", crate::ReadOptions::default()).unwrap();
+        let (_, plans) = crate::learning::plan_model::tests::plans(&network);
+        let wholes = millstream_pipeline::whole_network_plans(&plans.problem);
+        let seen = |name: &str, milliseconds: u64, periods: &[f64]| {
+            let plan = wholes.iter().find(|plan| plan.configuration() == name).unwrap();
+            let replicas = plan.stages[0].replicas.len();
+            let plan =
+                plan.clone().with_measured(vec![vec![Nanoseconds(1_000_000 * milliseconds); replicas]], plan.period);
+            (measured(&plan, &BTreeMap::new(), periods).period.seconds() * 1e3).round()
+        };
+        let periods = [3e-3, 3e-3, 4e-3, 9e-3, 11e-3];
+        assert_eq!(seen("B2", 4, &periods), 9.0);
+        assert_eq!((seen("B2", 11, &periods), seen("(B1|B1)", 4, &periods)), (6.0, 6.0), "longer frames, instances");
+        let unseen = seen("B2", 4, &[]);
+        assert_eq!(unseen, seen("B2", 11, &[]));
     }
 }

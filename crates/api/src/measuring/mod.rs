@@ -4,6 +4,7 @@ pub(crate) mod costs;
 pub(crate) mod disturbed;
 pub(crate) mod opening;
 pub(crate) mod profiling;
+pub(crate) mod quantile;
 pub(crate) mod steady;
 mod sweeping;
 

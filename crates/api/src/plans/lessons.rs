@@ -5,11 +5,8 @@ use std::collections::BTreeMap;
 use millstream_board::ProcessorClass;
 use millstream_cost::{CostTable, Nanoseconds};
 use millstream_graph::Graph;
-use millstream_pipeline::{Plan, PlannedStage};
-use millstream_predict::Statistics;
+use millstream_pipeline::Plan;
 use millstream_schedule::{Schedule, StageId};
-
-use crate::plans::unsteady::is_unsteady;
 
 /// How far one trial's time is from another's of the same stage: relative standard deviation.
 const TRIAL_NOISE: f64 = 0.03;
@@ -28,8 +25,6 @@ const MORE_THAN_NOISE: f64 = 0.98;
 pub(crate) struct Lessons {
     /// Plans that were tried, with the numbers that they were seen to have.
     pub(crate) tried: Vec<Plan>,
-    /// What each trial of these showed, of those that were tried more than once.
-    seen: Vec<Vec<Plan>>,
     teams: Vec<TeamTrial>,
 }
 
@@ -60,8 +55,8 @@ struct Explanation {
 }
 
 impl Lessons {
-    /// Takes in what a trial showed of a plan and its schedule. A plan that was tried before has the medians of what its
-    /// trials showed: of three, one that was disturbed does not count. The period of an unsteady one is the longest.
+    /// Takes in what a trial showed of a plan and its schedule. What an earlier one showed of the same plan no longer
+    /// counts: it was of another minute than the last trials of others.
     pub(crate) fn add(&mut self, schedule: &Schedule, measured: Plan) {
         for (stage, times) in StageId::all(measured.stages.len()).zip(&measured.stages) {
             for (replica, replica_times) in times.replicas.iter().enumerate().filter(|(_, times)| times.is_team()) {
@@ -69,24 +64,10 @@ impl Lessons {
                 self.teams.push(TeamTrial { team, schedule, stage, replica, measured: replica_times.time });
             }
         }
-        self.seen.resize(self.tried.len(), Vec::new());
-        let mut known = self.tried.iter_mut().zip(&mut self.seen);
-        match known.find(|(tried, _)| tried.is_same_pipeline(&measured)) {
-            Some((tried, seen)) => {
-                if seen.is_empty() {
-                    seen.push(tried.clone());
-                }
-                seen.push(measured);
-                *tried = of_trials(tried, seen);
-            }
+        match self.tried.iter_mut().find(|tried| tried.is_same_pipeline(&measured)) {
+            Some(tried) => *tried = measured,
             None => self.tried.push(measured),
         }
-    }
-
-    /// In how many trials a plan that was tried was seen.
-    pub(crate) fn trials_of(&self, plan: &Plan) -> u64 {
-        let place = self.tried.iter().position(|tried| tried.is_same_pipeline(plan));
-        place.and_then(|place| self.seen.get(place)).map_or(1, |seen| seen.len().max(1) as u64)
     }
 
     /// Whether there is something to see in trying a plan out: it was not tried, and if its stages were, with a team's
@@ -159,26 +140,6 @@ impl Lessons {
     }
 }
 
-/// A plan with the median period of its trials, and the median time of each replica. The period of one that is unsteady
-/// is the longest of them, whatever the objective: it is what frames that keep coming get in any minute, and plans that
-/// are steady keep to theirs.
-fn of_trials(plan: &Plan, trials: &[Plan]) -> Plan {
-    let of_all = |time: &dyn Fn(&Plan) -> Option<Nanoseconds>| {
-        let seconds: Vec<f64> = trials.iter().filter_map(time).map(Nanoseconds::seconds).collect();
-        Statistics::of(&seconds).map_or(Nanoseconds::ZERO, |times| Nanoseconds::from_seconds(times.median_seconds))
-    };
-    let of_replica =
-        |stage: usize, replica: usize| of_all(&|trial| Some(trial.stages.get(stage)?.replicas.get(replica)?.time));
-    let of_stage = |(stage, planned): (usize, &PlannedStage)| {
-        (0..planned.replicas.len()).map(|replica| of_replica(stage, replica)).collect()
-    };
-    let times = plan.stages.iter().enumerate().map(of_stage).collect();
-    let known = plan.clone().with_measured(times, of_all(&|trial| Some(trial.period)));
-
-    let longest = trials.iter().map(|trial| trial.period).max();
-    Plan { period: longest.filter(|_| is_unsteady(&known)).unwrap_or(known.period), ..known }
-}
-
 #[cfg(test)]
 pub(crate) mod tests {
     #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
@@ -195,26 +156,22 @@ pub(crate) mod tests {
     use crate::plans::search::SearchInputs;
     use crate::plans::{Aim, Plans};
 
-    /// Each time by itself, whichever of the trials it is of.
     #[test]
-    fn a_plan_has_the_median_of_each_time_of_its_trials() {
+    fn a_plan_has_the_times_of_its_last_trial() {
         let instance = instance();
         let plans = search(instance.inputs(), Lessons::default());
         let two = pareto_front(&plans.problem.clone().without_teams().without_replicas()).unwrap();
         let two = two.into_iter().find(|plan| plan.stages.len() == 2).unwrap();
         let schedule = plans.schedule(&two);
         let mut lessons = Lessons::default();
-        let medians = [[10, 20, 20], [15, 25, 25], [12, 24, 24], [12, 22, 23]];
-        for (trial, median) in [[10, 20, 20], [20, 30, 30], [12, 24, 24], [12, 19, 22]].into_iter().zip(medians) {
+        for trial in [[10, 20, 20], [20, 30, 30], [12, 24, 24]] {
             let [first, second, period] = trial.map(Nanoseconds);
             lessons.add(&schedule, two.clone().with_measured(vec![vec![first], vec![second]], period));
             let [known] = lessons.tried.as_slice() else { unreachable!("it is one plan") };
-            let [first, second, period] = median.map(Nanoseconds);
             let times: Vec<Vec<Nanoseconds>> = known.stages.iter().map(|stage| stage.times()).collect();
             assert_eq!((times, known.period), (vec![vec![first], vec![second]], period));
             assert_eq!(known.latency, first + second);
         }
-        assert_eq!(lessons.trials_of(&two), 4);
     }
 
     /// What plans are searched for.

@@ -1,0 +1,17 @@
+//! Plans to try.
+
+use millstream_pipeline::Plan;
+use millstream_schedule::Schedule;
+
+/// A plan as something to try: the same as another if its stages and processors are, whatever their times.
+#[derive(Debug, Clone)]
+pub(super) struct Candidate {
+    pub(super) plan: Plan,
+    pub(super) schedule: Schedule,
+}
+
+impl PartialEq for Candidate {
+    fn eq(&self, other: &Self) -> bool {
+        self.plan.is_same_pipeline(&other.plan)
+    }
+}
