@@ -277,6 +277,17 @@ fn report(contender: &Contender, turns: &[Turn]) -> ContenderReport {
 }
 
 impl ContenderReport {
+    /// How many times the frames of another one passed: the median over the rounds of what each round says. The other one
+    /// had its turn a few seconds away, and a shared machine differs less between these than between rounds.
+    pub fn frames_over(&self, other: &Self) -> f64 {
+        quantile(&ratios(&self.rounds, &other.rounds), 0.5)
+    }
+
+    /// How many times as long a frame took as with another one: the median over the rounds in the same way.
+    pub fn frame_time_over(&self, other: &Self) -> f64 {
+        quantile(&ratios(&self.frame_rounds, &other.frame_rounds), 0.5)
+    }
+
     /// Whether the two passed as many frames as far as the rounds can tell: 1 is within the interval that has the
     /// median of the rounds' ratios with 95 % (by their ranks, whatever their distribution). With less than six rounds
     /// nothing is certain that much.
@@ -290,9 +301,14 @@ impl ContenderReport {
     }
 }
 
+/// What each round says.
+fn ratios(ours: &[f64], others: &[f64]) -> Vec<f64> {
+    ours.iter().zip(others).map(|(ours, other)| ours / other).collect()
+}
+
 /// Whether two numbers of each round are the same as far as the rounds can tell.
 fn are_alike(ours: &[f64], others: &[f64]) -> bool {
-    let mut ratios: Vec<f64> = ours.iter().zip(others).map(|(ours, other)| ours / other).collect();
+    let mut ratios = ratios(ours, others);
     ratios.sort_unstable_by(f64::total_cmp);
     let rank = median_rank(ratios.len());
     let interval = rank.and_then(|rank| Some((ratios.get(rank)?, ratios.get(ratios.len() - 1 - rank)?)));
@@ -330,7 +346,7 @@ pub fn with_slow_cores(machine: &Machine, slow_cores: &[SlowCore]) -> Result<Mac
 mod tests {
     use millstream_board::ReducedPrecision;
 
-    use super::{EngineName, OPENVINO_BY_ITSELF, are_alike, by_itself, median_rank};
+    use super::{EngineName, OPENVINO_BY_ITSELF, are_alike, by_itself, median_rank, quantile, ratios};
 
     #[test]
     fn only_openvino_computes_otherwise_by_itself() {
@@ -349,6 +365,16 @@ mod tests {
         mixed[2] = 6.9;
         assert!(are_alike(&six, &mixed), "one of six was the other way round");
         assert!(are_alike(&six[..5], &more[..5]), "five are too few to tell");
+    }
+
+    /// The machine was twice as quick in some rounds, in which ours was so a little more often.
+    #[test]
+    fn rounds_are_compared_one_by_one() {
+        let ours = [10.0, 20.0, 10.0, 20.0, 20.0];
+        let other = [11.0, 22.0, 11.0, 20.0, 10.0];
+        let [of_ours, of_other] = [ours, other].map(|values| quantile(&values, 0.5));
+        assert_eq!(of_ours / of_other, 20.0 / 11.0, "the medians were in unlike rounds");
+        assert_eq!(quantile(&ratios(&ours, &other), 0.5), 10.0 / 11.0);
     }
 
     /// Published tables of the sign test's intervals.

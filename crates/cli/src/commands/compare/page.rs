@@ -60,7 +60,7 @@ fn facts(report: &NetworkContest, conditions: &str) -> Vec<Fact> {
     let rounds = report.contenders.first().map_or(0, |contender| contender.rounds.len());
     let mut facts = vec![
         Fact::new("Conditions", conditions),
-        Fact::new("Rounds", format!("{rounds}, in which all took turns; numbers are medians over them")),
+        Fact::new("Rounds", format!("{rounds}, in which all took turns; numbers, ratios too, are medians over them")),
     ];
     let notes = notes(report);
     let is_disturbed = notes.iter().any(|note| note.tone == Tone::Warning);
@@ -84,18 +84,18 @@ fn numbers(report: &NetworkContest) -> Vec<Number> {
 
     let mut numbers = Vec::new();
     if let (Some(contender), Some(rival)) = (ours().max_by(best_rate), rivals().max_by(best_rate)) {
-        let difference = in_words(contender.frames_per_second / rival.frames_per_second - 1.0, ["more", "fewer"]);
+        let ratio = contender.frames_over(rival);
+        let difference = in_words(ratio - 1.0, ["more", "fewer"]);
         let is_noise = contender.is_within_noise_of(rival);
         numbers.push(Number {
             label: "our most frames per second".to_owned(),
             value: format!("{:.1}", contender.frames_per_second),
             remark: beside_rival(&difference, rival, is_noise),
-            tone: tone(contender.frames_per_second > rival.frames_per_second, is_noise),
+            tone: tone(ratio > 1.0, is_noise),
         });
     }
     if let (Some(contender), Some(rival)) = (ours().min_by(best_time), rivals().min_by(best_time)) {
-        let difference =
-            in_words(contender.median_frame_seconds / rival.median_frame_seconds - 1.0, ["longer", "shorter"]);
+        let difference = in_words(contender.frame_time_over(rival) - 1.0, ["longer", "shorter"]);
         numbers.push(Number {
             label: "our shortest time of a frame".to_owned(),
             value: format!("{} ms", milliseconds(contender.median_frame_seconds)),

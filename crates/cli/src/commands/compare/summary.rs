@@ -113,7 +113,7 @@ impl<'a> Throughput<'a> {
     }
 
     fn ratio(&self) -> f64 {
-        self.ours.frames_per_second / self.best.frames_per_second
+        self.ours.frames_over(self.best)
     }
 }
 
@@ -141,7 +141,7 @@ impl<'a> Latency<'a> {
     }
 
     fn ratio(&self) -> f64 {
-        self.best.median_frame_seconds / self.ours.median_frame_seconds
+        self.best.frame_time_over(self.ours)
     }
 }
 

@@ -52,6 +52,7 @@ pub(super) fn times(report: &NetworkContest) -> Table {
 pub(super) fn notes(report: &NetworkContest) -> Vec<Fact> {
     let mut facts = Vec::new();
     let Some(ours) = report.contenders.first() else { return facts };
+    facts.push(Fact::new("Ours is", "the median over the rounds of what each round says, not the medians' ratio"));
     if report.contenders.iter().skip(1).any(|contender| ours.is_within_noise_of(contender)) {
         let text = match ours.rounds.len() {
             0..6 => "fewer than six rounds tell no difference from noise with 95 %",
@@ -113,13 +114,13 @@ fn disturbed(contenders: &[ContenderReport]) -> Option<String> {
 /// How many times as many frames ours passed, and whether that is more than noise.
 pub(super) fn over(ours: &ContenderReport, other: &ContenderReport) -> String {
     let is_noise = !std::ptr::eq(ours, other) && ours.is_within_noise_of(other);
-    marked(ours.frames_per_second / other.frames_per_second, is_noise)
+    marked(ours.frames_over(other), is_noise)
 }
 
 /// How many times as long a frame takes there as with ours, and whether that is more than noise.
 pub(super) fn quicker_than(ours: &ContenderReport, other: &ContenderReport) -> String {
     let is_noise = !std::ptr::eq(ours, other) && ours.frames_are_within_noise_of(other);
-    marked(other.median_frame_seconds / ours.median_frame_seconds, is_noise)
+    marked(other.frame_time_over(ours), is_noise)
 }
 
 /// A ratio, with a sign where it is no more than noise.
