@@ -27,12 +27,6 @@ impl Turn {
     pub(super) fn is_disturbed(&self) -> bool {
         self.disturbance.is_significant()
     }
-
-    fn replace_by_quieter(&mut self, again: Self) {
-        if again.disturbance < self.disturbance {
-            *self = again;
-        }
-    }
 }
 
 /// Rounds in which every contender has a turn.
@@ -62,47 +56,30 @@ impl<'a> Rounds<'a> {
         Self { turn: self.turn.max(slowest.saturating_mul(TURN_FRAMES)), ..self }
     }
 
-    /// The turns of each contender: one in every round, and as many rounds again at most for those that had a disturbed
-    /// one. If the caller asks to stop, the turns so far count.
+    /// The turns of each contender: one in every round. Rounds in which somebody's was disturbed are played again, as many
+    /// at most as there are. If the caller asks to stop, the turns so far count.
     pub(super) fn play(&self, rounds: usize, control: &Control) -> Result<Vec<Vec<Turn>>, Error> {
         let mut steps = control.steps(format!("comparing on {}", self.network.name()), rounds);
-        let mut turns: Vec<Vec<Turn>> = vec![Vec::new(); self.contenders.len()];
         for contender in self.contenders {
             contender.measure(self.frame, self.turn / 4)?;
         }
-        for round in 0..rounds {
-            for (contender, turns) in self.contenders.iter().zip(&mut turns) {
-                turns.push(self.turn(contender)?);
-            }
-            steps.set(round + 1, rounds);
-            if control.is_cancelled() {
-                return Ok(turns);
-            }
+        let mut played: Vec<Vec<Turn>> = Vec::new();
+        while played.len() < rounds && !(control.is_cancelled() && !played.is_empty()) {
+            played.push(self.round()?);
+            steps.set(played.len(), rounds);
         }
-        self.repeat_disturbed(&mut turns, rounds, control)?;
-        Ok(turns)
+        for _ in 0..rounds {
+            let disturbed =
+                played.iter_mut().filter(|round| is_disturbed(round)).max_by(|one, other| by_disturbance(one, other));
+            let Some(worst) = disturbed.filter(|_| !control.is_cancelled()) else { break };
+            replace_by_quieter(worst, self.round()?);
+        }
+        Ok((0..self.contenders.len()).map(|place| played.iter().map(|round| round[place]).collect()).collect())
     }
 
-    /// Each contender's most disturbed turn, until none is or there were so many rounds more.
-    fn repeat_disturbed(&self, turns: &mut [Vec<Turn>], rounds: usize, control: &Control) -> Result<(), Error> {
-        for _ in 0..rounds {
-            let disturbed = turns
-                .iter_mut()
-                .map(|turns| turns.iter_mut().max_by(by_disturbance).filter(|turn| turn.is_disturbed()));
-            let disturbed: Vec<(&Contender, &mut Turn)> = self
-                .contenders
-                .iter()
-                .zip(disturbed)
-                .filter_map(|(contender, turn)| Some((contender, turn?)))
-                .collect();
-            if disturbed.is_empty() || control.is_cancelled() {
-                break;
-            }
-            for (contender, worst) in disturbed {
-                worst.replace_by_quieter(self.turn(contender)?);
-            }
-        }
-        Ok(())
+    /// A turn of each contender.
+    fn round(&self) -> Result<Vec<Turn>, Error> {
+        self.contenders.iter().map(|contender| self.turn(contender)).collect()
     }
 
     fn turn(&self, contender: &Contender) -> Result<Turn, Error> {
@@ -112,8 +89,24 @@ impl<'a> Rounds<'a> {
     }
 }
 
-fn by_disturbance(one: &&mut Turn, other: &&mut Turn) -> std::cmp::Ordering {
-    one.disturbance.partial_cmp(&other.disturbance).unwrap_or(std::cmp::Ordering::Equal)
+/// What held up the turn of a round that was disturbed most.
+fn disturbance(round: &[Turn]) -> Interference {
+    round.iter().fold(Interference::default(), |most, turn| most.or_greater(turn.disturbance))
+}
+
+fn is_disturbed(round: &[Turn]) -> bool {
+    disturbance(round).is_significant()
+}
+
+fn by_disturbance(one: &[Turn], other: &[Turn]) -> std::cmp::Ordering {
+    disturbance(one).partial_cmp(&disturbance(other)).unwrap_or(std::cmp::Ordering::Equal)
+}
+
+/// A round counts as a whole: turns of other minutes say nothing beside each other.
+fn replace_by_quieter(round: &mut Vec<Turn>, again: Vec<Turn>) {
+    if disturbance(&again) < disturbance(round) {
+        *round = again;
+    }
 }
 
 #[cfg(test)]
@@ -130,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn a_disturbed_turn_is_replaced_by_a_quieter_one() {
+    fn a_disturbed_round_is_replaced_by_a_quieter_one() {
         let turn = |frames_per_second, other_cores| Turn {
             measurement: Measurement {
                 frames_per_second,
@@ -140,12 +133,14 @@ mod tests {
             },
             disturbance: Interference { heat_throttled: false, other_cores },
         };
-        let mut kept = turn(5.0, 0.5);
-        assert!(kept.is_disturbed());
-        kept.replace_by_quieter(turn(9.0, 0.6));
-        assert_eq!(kept.measurement.frames_per_second, 5.0, "faster, but more disturbed");
-        kept.replace_by_quieter(turn(4.0, 0.01));
-        assert_eq!(kept.measurement.frames_per_second, 4.0);
-        assert!(!kept.is_disturbed());
+        let rates = |round: &[Turn]| round.iter().map(|turn| turn.measurement.frames_per_second).collect::<Vec<_>>();
+        let mut kept = vec![turn(5.0, 0.5), turn(6.0, 0.0)];
+        assert!(is_disturbed(&kept) && !is_disturbed(&kept[1..]));
+        replace_by_quieter(&mut kept, vec![turn(9.0, 0.0), turn(9.0, 0.6)]);
+        assert_eq!(rates(&kept), [5.0, 6.0], "faster, but more disturbed");
+        replace_by_quieter(&mut kept, vec![turn(4.0, 0.01), turn(3.0, 0.02)]);
+        assert_eq!(rates(&kept), [4.0, 3.0], "the quiet turn as well");
+        assert!(!is_disturbed(&kept));
+        assert_eq!(by_disturbance(&kept, &[turn(1.0, 0.2)]), std::cmp::Ordering::Less);
     }
 }

@@ -1,11 +1,11 @@
 //! Plans that are tried out on this computer, each of which teaches the next search.
 
+mod by_turns;
 mod candidate;
 pub(crate) mod measured;
 mod noise;
 pub(crate) mod plan_model;
 mod rivals;
-mod side_by_side;
 mod trial;
 
 use std::sync::Arc;
@@ -32,6 +32,11 @@ use trial::{PlanTrial, Setting};
 /// no counter.
 const SLOWER: f64 = 1.15;
 
+/// Plans are searched for again once it is known how good the best one is: it may have been lucky.
+const SEARCHES: usize = 2;
+/// In the last of so many runs of plans by turns, what was best in the one before may turn out to be slower again.
+const MOST_RUNS: usize = 3;
+
 /// What is known of a network before plans are tried out.
 pub(crate) struct Known<'a> {
     /// Its profile, to which trials add.
@@ -52,9 +57,10 @@ pub(crate) enum Refined {
 
 /// Searches, tries out what the search would choose, learns from it and searches again, for one objective after the
 /// other, until nothing promises to be better than what was tried, or ten were. The best plan that leaves the network
-/// whole is among these where it may be better. Then what would be chosen, and what is as good but for noise, run side by
-/// side: the best of many single trials is often the one that was luckiest. What was measured is added to the profile.
-/// The first trial ends the search if it contradicts an old profile.
+/// whole is among these where it may be better. Then what would be chosen, and what is as good but for noise, take turns:
+/// the best of many single trials is often the one that was luckiest. If something else promises more once that is known,
+/// it is tried as well. What was measured is added to the profile. The first trial ends the search if it contradicts an
+/// old profile.
 pub(crate) fn refine(
     network: &Network,
     board: &Board,
@@ -85,62 +91,71 @@ pub(crate) fn refine(
     };
 
     let mut tried: Vec<Candidate> = Vec::new();
-    for &objective in objectives {
-        model.objective = objective;
-        let explored = search.explore(&mut tried, &mut model, &mut trials);
-        if let Some(contradiction) = model.contradiction {
-            return Ok(Refined::Contradicted(contradiction));
+    for _ in 0..SEARCHES {
+        let before = tried.len();
+        for &objective in objectives {
+            model.objective = objective;
+            let explored = search.explore(&mut tried, &mut model, &mut trials);
+            if let Some(contradiction) = model.contradiction {
+                return Ok(Refined::Contradicted(contradiction));
+            }
+            match (explored, model.failure.take()) {
+                (Err(_), _) if control.is_cancelled() => return Err(Error::Interrupted),
+                (_, Some(error)) => return Err(error),
+                (Err(error), None) => return Err(error.into()),
+                (Ok(()), None) => {}
+            }
         }
-        match (explored, model.failure.take()) {
-            (Err(_), _) if control.is_cancelled() => return Err(Error::Interrupted),
-            (_, Some(error)) => return Err(error),
-            (Err(error), None) => return Err(error.into()),
-            (Ok(()), None) => {}
+        if tried.len() == before {
+            break;
         }
+        confirm(objectives, &mut model, &mut trials, control)?;
     }
 
-    confirm(objectives, &mut model, &mut trials, control)?;
     disturbed::report(&activity, model.disturbance, control);
     Ok(Refined::Plans(Box::new(model.plans)))
 }
 
-/// Plans that run at the same time, as far as they can.
-trait SideBySide {
+/// What lets plans take turns.
+trait ByTurns {
     /// What each of the plans shows.
     ///
     /// # Errors
     /// [`TuneError::Oracle`] if one does not run.
-    fn side_by_side(&mut self, candidates: &[Candidate]) -> Result<Vec<PlanTrial>, TuneError>;
+    fn by_turns(&mut self, candidates: &[Candidate]) -> Result<Vec<PlanTrial>, TuneError>;
 }
 
-/// Runs what would be chosen for each of the objectives side by side with what may be better but for noise of the trials.
-/// Where something else is in doubt then, all that is runs once more, until nothing is that has not run in this way. What
-/// each has shown there counts in the place of what its trial had shown.
+/// Lets what would be chosen for each of the objectives take turns with what may be better but for noise of the trials. If
+/// others may be better then, they take turns with all of these. What each shows there counts in the place of what it had
+/// shown before, so that plans are compared in the same minutes.
 fn confirm(
     objectives: &[Objective],
     model: &mut PlanModel<'_>,
-    trials: &mut impl SideBySide,
+    trials: &mut impl ByTurns,
     control: &Control,
 ) -> Result<(), Error> {
     let mut compared: Vec<Candidate> = Vec::new();
-    loop {
-        let mut in_doubt: Vec<Candidate> = Vec::new();
+    for _ in 0..MOST_RUNS {
+        let before = compared.len();
         for &objective in objectives {
             model.objective = objective;
-            let others = model.in_doubt().into_iter().filter(|candidate| !in_doubt.contains(candidate));
-            in_doubt.extend(others.collect::<Vec<_>>());
+            for candidate in model.in_doubt() {
+                if !compared.contains(&candidate) {
+                    compared.push(candidate);
+                }
+            }
         }
-        if in_doubt.iter().all(|candidate| compared.contains(candidate)) {
-            return Ok(());
+        if compared.len() == before {
+            break;
         }
 
-        let seen = match trials.side_by_side(&in_doubt) {
+        let seen = match trials.by_turns(&compared) {
             Err(_) if control.is_cancelled() => return Err(Error::Interrupted),
             seen => seen?,
         };
-        model.confirm(&in_doubt, &seen)?;
-        compared.extend(in_doubt);
+        model.confirm(&compared, &seen)?;
     }
+    Ok(())
 }
 
 /// Runs plans on this computer.
@@ -161,8 +176,7 @@ impl Trials<'_> {
 
 impl Oracle<Candidate, PlanTrial> for Trials<'_> {
     fn measure(&mut self, candidate: &Candidate) -> Result<PlanTrial, TuneError> {
-        let run =
-            || trial::run(self.setting, candidate).map_err(|error| failure(candidate.schedule.to_string(), error));
+        let run = || trial::run(self.setting, candidate).map_err(|error| candidate.failure(error));
         let mut seen = run()?;
         if is_doubtful(&seen, &candidate.plan) {
             let again = run()?;
@@ -177,26 +191,17 @@ impl Oracle<Candidate, PlanTrial> for Trials<'_> {
     }
 }
 
-impl SideBySide for Trials<'_> {
-    fn side_by_side(&mut self, candidates: &[Candidate]) -> Result<Vec<PlanTrial>, TuneError> {
-        let run = || {
-            let names = || candidates.iter().map(|candidate| candidate.schedule.to_string()).collect::<Vec<_>>();
-            side_by_side::run(self.setting, candidates).map_err(|error| failure(names().join(", "), error))
-        };
+impl ByTurns for Trials<'_> {
+    fn by_turns(&mut self, candidates: &[Candidate]) -> Result<Vec<PlanTrial>, TuneError> {
         let disturbance = |seen: &[PlanTrial]| seen.first().map(|trial| trial.disturbance).unwrap_or_default();
-        let mut seen = run()?;
+        let mut seen = by_turns::run(self.setting, candidates)?;
         if disturbance(&seen).is_significant() {
-            let again = run()?;
+            let again = by_turns::run(self.setting, candidates)?;
             seen = if disturbance(&again) < disturbance(&seen) { again } else { seen };
         }
         self.count(candidates.len());
         Ok(seen)
     }
-}
-
-/// Why plans did not run.
-fn failure(configuration: String, error: Error) -> TuneError {
-    TuneError::Oracle { configuration, source: Box::new(error) }
 }
 
 /// Whether a trial of a plan should be run again: others disturbed it, or it was slow. An unsteady plan is slow at times,
@@ -216,15 +221,15 @@ mod tests {
     use super::*;
     use crate::learning::plan_model::tests::{model, plans, profile};
 
-    /// Shows what some numbers make of plans that run side by side, one for each, and notes which did.
+    /// Shows what some numbers make of plans that take turns, one for each, and notes which did.
     struct Shown {
         numbers: Vec<Vec<u64>>,
         show: fn(&Plan, u64) -> Plan,
         run: Vec<Vec<String>>,
     }
 
-    impl SideBySide for Shown {
-        fn side_by_side(&mut self, candidates: &[Candidate]) -> Result<Vec<PlanTrial>, TuneError> {
+    impl ByTurns for Shown {
+        fn by_turns(&mut self, candidates: &[Candidate]) -> Result<Vec<PlanTrial>, TuneError> {
             self.run.push(candidates.iter().map(|candidate| candidate.plan.configuration()).collect());
             let numbers = self.numbers.remove(0);
             assert_eq!(numbers.len(), candidates.len());
@@ -246,7 +251,7 @@ mod tests {
         plan.clone().with_measured(times, Nanoseconds(1_000_000 * milliseconds))
     }
 
-    /// Which plans run side by side of some, by their names, that were seen to take so many, and what is chosen for each
+    /// Which plans take turns of some, by their names, that were seen to take so many, and what is chosen for each
     /// objective then.
     fn confirmed(
         objectives: &[Objective],
@@ -270,9 +275,9 @@ mod tests {
         (shown.run, objectives.iter().map(best).collect())
     }
 
-    /// What was lucky once does not win: it runs beside what may be better, and counts with what it shows there.
+    /// What was lucky once does not win: it takes turns with what may be better, and counts with what it shows there.
     #[test]
-    fn the_best_of_what_was_tried_runs_side_by_side_with_what_may_be_better() {
+    fn the_best_of_what_was_tried_takes_turns_with_what_may_be_better() {
         let one: &[&str] = &["B2"];
         let both: &[&str] = &["B2", "(B1|B1)"];
         let both_from_instances: &[&str] = &["(B1|B1)", "B2"];
@@ -302,19 +307,48 @@ mod tests {
 
     /// Only what is chosen of many others is lucky.
     #[test]
-    fn instances_that_are_slower_than_others_do_not_run_again() {
+    fn instances_that_are_slower_than_others_take_no_turns() {
         let (run, best) = confirmed(&[Objective::Throughput], &[("B1", 90), ("(B1|B1)", 95)], seen, &[&[91]]);
         assert_eq!((run, best), (vec![vec!["B1".to_owned()]], vec!["B1".to_owned()]));
     }
 
     /// What one objective needs is compared in the same minutes as what another one does.
     #[test]
-    fn plans_of_all_objectives_run_side_by_side_once() {
-        let objectives = [Objective::Throughput, Objective::Latency];
+    fn plans_of_all_objectives_take_turns_once() {
         let tried = [("B2", 104), ("(B1|B1)", 100)];
-        let (run, best) = confirmed(&objectives, &tried, taking_alike, &[&[100, 98]]);
-        assert_eq!(run, [["(B1|B1)", "B2"]]);
-        assert_eq!(best, ["(B1|B1)", "B2"]);
+        for [first, second] in
+            [[Objective::Throughput, Objective::Latency], [Objective::Latency, Objective::Throughput]]
+        {
+            // For latency, both are in doubt.
+            let (run, best) = confirmed(&[first, second], &tried, taking_alike, &[&[100, 98]]);
+            assert_eq!(run, [["(B1|B1)", "B2"]]);
+            let expected = |objective| if objective == Objective::Latency { "B2" } else { "(B1|B1)" };
+            assert_eq!(best, [expected(first), expected(second)]);
+        }
+    }
+
+    /// In the second minute all are slower: the first two are compared in it again.
+    #[test]
+    fn plans_that_come_into_doubt_later_take_turns_with_all_before() {
+        let tried = [("B2", 100), ("(B1|B1)", 102), ("B1", 104)];
+        let shown: &[&[u64]] = &[&[110, 102], &[130, 125, 116]];
+        let (run, best) = confirmed(&[Objective::Balanced], &tried, taking_alike, shown);
+        assert_eq!(run, [vec!["B2", "(B1|B1)"], vec!["B2", "(B1|B1)", "B1"]]);
+        assert_eq!(best, ["B1"]);
+    }
+
+    /// For throughput, what is better than two cores on short frames in a slow minute takes turns with them.
+    #[test]
+    fn two_cores_on_short_frames_take_turns_with_what_is_up_to_two_fifths_slower() {
+        for (alone, run) in [(139, vec!["B2", "B1"]), (145, vec!["B2"])] {
+            let shown: &[u64] = if run.len() == 2 { &[150, 139] } else { &[100] };
+            let (seen_to_run, best) =
+                confirmed(&[Objective::Throughput], &[("B2", 100), ("B1", alone)], seen_short, &[shown]);
+            assert_eq!(
+                (seen_to_run, best[0].as_str()),
+                (vec![run.iter().map(ToString::to_string).collect()], run[run.len() - 1])
+            );
+        }
     }
 
     /// A plan of which frames take as many hundredths of a millisecond as there are between them.
@@ -349,7 +383,7 @@ mod tests {
 
     /// How soon two cores hear of each other changes between trials.
     #[test]
-    fn for_latency_what_shares_frames_runs_beside_others_in_a_wider_noise() {
+    fn for_latency_what_shares_frames_takes_turns_in_a_wider_noise() {
         for (shared, alone, shown, run, chosen) in [
             // The trial of two cores was in a slow minute.
             (136, 100, &[100_u64, 93] as &[u64], &["B1", "B2"] as &[&str], "B2"),

@@ -1,4 +1,4 @@
-//! How far trials of plans may be off, and which plans run side by side for that.
+//! How far trials of plans may be off, and which plans take turns for that.
 
 use millstream_pipeline::{Objective, Plan, choose};
 
@@ -16,13 +16,18 @@ const UNSTEADY_NOISE: f64 = 1.4;
 /// The best of many other plans was lucky: it may have been this much quicker than it is. Of instances there are few.
 const LUCK: f64 = 1.1;
 
+/// So many plans at the most take turns with what would be chosen, those that promise most.
+const MOST_RIVALS: usize = 5;
+
 impl PlanModel<'_> {
     /// What would be chosen of what was tried, and then what may be better: noise of the trials alone can be why it would
     /// not be.
     pub(super) fn in_doubt(&self) -> Vec<Candidate> {
         let Some(best) = self.best_tried() else { return Vec::new() };
         let others = self.plans.lessons.tried.iter().filter(|plan| !plan.is_same_pipeline(best));
-        let rivals = others.filter(|plan| self.may_be_better(plan, best));
+        let mut rivals: Vec<&Plan> = others.filter(|plan| self.may_be_better(plan, best)).collect();
+        rivals.sort_by(|one, other| self.distance(one).0.total_cmp(&self.distance(other).0));
+        rivals.truncate(MOST_RIVALS);
         std::iter::once(best).chain(rivals).map(|plan| self.candidate(plan)).collect()
     }
 

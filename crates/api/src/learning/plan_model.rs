@@ -39,7 +39,7 @@ impl PlanModel<'_> {
     }
 
     /// How far a plan is from the objective: the geometric mean of what counts, with its weights.
-    fn distance(&self, plan: &Plan) -> Score {
+    pub(super) fn distance(&self, plan: &Plan) -> Score {
         Score(score(self.objective, plan).exp())
     }
 
@@ -52,21 +52,21 @@ impl PlanModel<'_> {
         self.plans.best_tried(self.objective)
     }
 
-    /// Takes in what some plans showed side by side.
+    /// Takes in what some plans showed that took turns.
     pub(super) fn confirm(&mut self, candidates: &[Candidate], seen: &[PlanTrial]) -> Result<(), Error> {
         for (candidate, seen) in candidates.iter().zip(seen) {
-            self.note_trial(candidate, seen);
+            self.note_trial("turns", candidate, seen);
             self.take_over(candidate, seen);
         }
         self.search_again()
     }
 
     /// Says what a trial showed, and notes how much it was disturbed.
-    fn note_trial(&mut self, candidate: &Candidate, seen: &PlanTrial) {
+    fn note_trial(&mut self, kind: &str, candidate: &Candidate, seen: &PlanTrial) {
         let configuration = candidate.schedule.to_string();
         let (expected, found) = (candidate.plan.period, seen.measured.period);
         let latency = seen.measured.latency;
-        tracing::info!(objective = %self.objective, configuration, %expected, %found, %latency, "trial");
+        tracing::info!(kind, configuration, %expected, %found, %latency, "trial");
         self.disturbance = self.disturbance.or_greater(seen.disturbance);
     }
 
@@ -134,7 +134,7 @@ impl TimeModel for PlanModel<'_> {
     }
 
     fn learn(&mut self, candidate: &Candidate, seen: &PlanTrial) {
-        self.note_trial(candidate, seen);
+        self.note_trial("trial", candidate, seen);
         if self.is_old {
             self.contradiction = self.contradiction(&candidate.plan, seen);
         }

@@ -35,10 +35,11 @@ const FEWEST_FRAMES: usize = 12;
 const ENOUGH_FRAMES: usize = 2000;
 /// However many frames there were: what disturbs the machine for a moment should not be all that a trial sees.
 const SHORTEST_TRIAL: Duration = Duration::from_millis(500);
-/// A turn of one of several plans: so short that all have had one before the machine changes.
-const TURN: Duration = Duration::from_millis(150);
-/// And at least this many frames per worker.
-const FEWEST_FRAMES_OF_TURN: usize = 4;
+/// A turn of one of several plans has at least this many frames per worker.
+pub(super) const FEWEST_FRAMES_OF_TURN: usize = 6;
+
+/// Of fewer turns, none is left out as a slow one.
+const FEWEST_TO_TELL: usize = 4;
 
 /// A stage that works for less than this fraction of the period is idle at times.
 const BUSY: f64 = 0.9;
@@ -88,8 +89,8 @@ pub(super) struct Setting<'a> {
 pub(super) enum Length {
     /// Through a plan that is tried by itself.
     Trial,
-    /// Through one of several that take turns.
-    Turn,
+    /// Through one of several that take turns, for at least so long.
+    Turn(Duration),
 }
 
 impl Length {
@@ -98,7 +99,7 @@ impl Length {
         let (least, fewest) = match self {
             Self::Trial if frames > ENOUGH_FRAMES * workers => (SHORTEST_TRIAL, FEWEST_FRAMES),
             Self::Trial => (TRIAL, FEWEST_FRAMES),
-            Self::Turn => (TURN, FEWEST_FRAMES_OF_TURN),
+            Self::Turn(least) => (least, FEWEST_FRAMES_OF_TURN),
         };
         time > least && frames > fewest * workers
     }
@@ -110,8 +111,14 @@ pub(super) struct Observed {
     times: StageTimes,
     /// The times between two frames, of each time that frames were streamed.
     periods: Vec<f64>,
-    /// What it took, to prepare the plan as well.
-    pub(super) spent: Duration,
+}
+
+impl Observed {
+    /// How often frames were streamed.
+    #[cfg(test)]
+    pub(super) fn turns(&self) -> usize {
+        self.periods.len()
+    }
 }
 
 /// Runs a plan by itself.
@@ -121,9 +128,9 @@ pub(super) fn run(setting: Setting<'_>, candidate: &Candidate) -> Result<PlanTri
     let engine = setting.engine(candidate)?;
     let watch = InterferenceWatch::of(setting.board);
     setting.stream(&engine, &candidate.plan, Length::Trial, &mut observed)?;
-    let disturbance = watch.seen();
-    observed.spent = begin.elapsed();
-    Ok(setting.trial(&candidate.plan, &observed, disturbance))
+    let mut seen = setting.trial(&candidate.plan, &observed, watch.seen());
+    seen.trial.spent = Nanoseconds::from(begin.elapsed());
+    Ok(seen)
 }
 
 impl Setting<'_> {
@@ -148,7 +155,7 @@ impl Setting<'_> {
     ) -> Result<(), Error> {
         let frame = self.network.first_frame(&**self.backend, self.board)?;
         let workers = workers(plan);
-        let warm_up = 2 * plan.stages.iter().map(|stage| stage.replicas.len() + 1).sum::<usize>();
+        let warm_up = warm_up(plan);
         let mut begin = None;
         let mut stop = Instant::now();
         let mut submitted = 0;
@@ -190,8 +197,7 @@ impl Setting<'_> {
         let conditions = SampleConditions { other_load, heat_throttled, ..SampleConditions::default() };
         let samples = samples(self.network, self.board, plan, &summary, measured.period, conditions);
         let stage_times = measured.stages.iter().flat_map(|stage| stage.times()).collect();
-        let (period, spent) = (measured.period, Nanoseconds::from(observed.spent));
-        let trial = Trial { stage_times, period, spent, ..Trial::default() };
+        let trial = Trial { stage_times, period: measured.period, ..Trial::default() };
         PlanTrial { trial, samples, measured, disturbance }
     }
 }
@@ -211,9 +217,9 @@ fn note(times: &mut StageTimes, plan: &Plan, board: &Board, result: &FrameResult
     }
 }
 
-/// The plan with the times that it has. Its period is the mean of those that were seen; that of an unsteady plan is one
-/// that three quarters of them keep to, whatever the objective: it is what frames that keep coming get in most minutes,
-/// and plans that are steady keep to theirs.
+/// The plan with the times that it has. Its period is that of all turns together, which last equally long; that of an
+/// unsteady plan is one that three quarters of them keep to, whatever the objective: it is what frames that keep coming get
+/// in most minutes, and plans that are steady keep to theirs.
 fn measured(plan: &Plan, summary: &BTreeMap<(StageId, Vec<ProcessorClass>), Statistics>, periods: &[f64]) -> Plan {
     let mut measured: Vec<Vec<Nanoseconds>> = plan.stages.iter().map(PlannedStage::times).collect();
     for ((stage, processors), time) in summary {
@@ -224,13 +230,16 @@ fn measured(plan: &Plan, summary: &BTreeMap<(StageId, Vec<ProcessorClass>), Stat
         }
     }
 
-    let mean = periods.iter().sum::<f64>() / periods.len().max(1) as f64;
-    let period = if periods.is_empty() { plan.period } else { Nanoseconds::from_seconds(mean) };
-    let known = plan.clone().with_measured(measured, period);
-    if periods.is_empty() || !is_unsteady(&known) {
+    if periods.is_empty() {
+        return plan.clone().with_measured(measured, plan.period);
+    }
+    let rate = periods.iter().map(|period| 1.0 / period).sum::<f64>() / periods.len() as f64;
+    let known = plan.clone().with_measured(measured, Nanoseconds::from_seconds(1.0 / rate));
+    if !is_unsteady(&known) {
         return known;
     }
-    Plan { period: Nanoseconds::from_seconds(quantile(periods, 0.75)), ..known }
+    let kept_to = if periods.len() < FEWEST_TO_TELL { 1.0 } else { 0.75 };
+    Plan { period: Nanoseconds::from_seconds(quantile(periods, kept_to)), ..known }
 }
 
 /// What the times of stages on single processors say of their blocks.
@@ -268,7 +277,13 @@ fn samples(
     summary.iter().filter_map(sample).collect()
 }
 
-fn workers(plan: &Plan) -> usize {
+/// How many frames fill the pipeline, with some more that show nothing yet.
+pub(super) fn warm_up(plan: &Plan) -> usize {
+    2 * plan.stages.iter().map(|stage| stage.replicas.len() + 1).sum::<usize>()
+}
+
+/// How many frames are worked on at a time.
+pub(super) fn workers(plan: &Plan) -> usize {
     plan.stages.iter().map(|stage| stage.replicas.len()).sum()
 }
 
@@ -294,9 +309,9 @@ mod tests {
         assert!(!over(490, 100_000) && over(510, 4001));
         assert!(!over(1990, 4000) && over(2010, 4000));
         assert!(!over(60_000, 24) && over(60_000, 25));
-        let turn =
-            |milliseconds: u64, frames: usize| Length::Turn.is_over(Duration::from_millis(milliseconds), frames, 2);
-        assert!(!turn(140, 100_000) && turn(160, 9) && !turn(60_000, 8));
+        let turn = Length::Turn(Duration::from_millis(150));
+        let turn = |milliseconds: u64, frames: usize| turn.is_over(Duration::from_millis(milliseconds), frames, 2);
+        assert!(!turn(140, 100_000) && turn(160, 13) && !turn(60_000, 12));
     }
 
     /// Two cores on one short frame are quick in one turn and slow in another.
@@ -308,14 +323,16 @@ mod tests {
         let seen = |name: &str, milliseconds: u64, periods: &[f64]| {
             let plan = wholes.iter().find(|plan| plan.configuration() == name).unwrap();
             let replicas = plan.stages[0].replicas.len();
-            let plan =
-                plan.clone().with_measured(vec![vec![Nanoseconds(1_000_000 * milliseconds); replicas]], plan.period);
-            (measured(&plan, &BTreeMap::new(), periods).period.seconds() * 1e3).round()
+            let times = vec![vec![Nanoseconds(1_000_000 * milliseconds); replicas]];
+            let plan = plan.clone().with_measured(times, Nanoseconds(100_000));
+            measured(&plan, &BTreeMap::new(), periods).period.seconds()
         };
-        let periods = [3e-3, 3e-3, 4e-3, 9e-3, 11e-3];
-        assert_eq!(seen("B2", 4, &periods), 9.0);
-        assert_eq!((seen("B2", 11, &periods), seen("(B1|B1)", 4, &periods)), (6.0, 6.0), "longer frames, instances");
-        let unseen = seen("B2", 4, &[]);
-        assert_eq!(unseen, seen("B2", 11, &[]));
+        let periods = [2e-3, 3e-3, 4e-3, 6e-3, 12e-3];
+        assert_eq!(seen("B2", 4, &periods), 6e-3);
+        assert_eq!(seen("B2", 4, &periods[..2]), 3e-3, "two are too few to leave one out");
+        // Longer frames, and instances: as many frames in as much time as all turns together.
+        let together = 5.0 / (1.0 / 2.0 + 1.0 / 3.0 + 1.0 / 4.0 + 1.0 / 6.0 + 1.0 / 12.0) * 1e-3;
+        assert_eq!((seen("B2", 11, &periods), seen("(B1|B1)", 4, &periods)), (together, together));
+        assert_eq!((seen("B2", 4, &[]), seen("B2", 11, &[])), (0.1e-3, 0.1e-3), "what was expected");
     }
 }

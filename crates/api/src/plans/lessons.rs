@@ -55,12 +55,15 @@ struct Explanation {
 }
 
 impl Lessons {
-    /// Takes in what a trial showed of a plan and its schedule. What an earlier one showed of the same plan no longer
-    /// counts: it was of another minute than the last trials of others.
+    /// Takes in what a trial showed of a plan and its schedule. What an earlier one showed of the same no longer counts:
+    /// it was of another minute than the last trials of others.
     pub(crate) fn add(&mut self, schedule: &Schedule, measured: Plan) {
         for (stage, times) in StageId::all(measured.stages.len()).zip(&measured.stages) {
             for (replica, replica_times) in times.replicas.iter().enumerate().filter(|(_, times)| times.is_team()) {
                 let (team, schedule) = (replica_times.processors.clone(), schedule.clone());
+                let is_other =
+                    |trial: &TeamTrial| (trial.stage, trial.replica, &trial.schedule) != (stage, replica, &schedule);
+                self.teams.retain(is_other);
                 self.teams.push(TeamTrial { team, schedule, stage, replica, measured: replica_times.time });
             }
         }

@@ -83,7 +83,10 @@ fn numbers(report: &NetworkContest) -> Vec<Number> {
     };
 
     let mut numbers = Vec::new();
-    if let (Some(contender), Some(rival)) = (ours().max_by(best_rate), rivals().max_by(best_rate)) {
+    let nearest = |contender: &ContenderReport| {
+        rivals().min_by(|one, other| contender.frames_over(one).total_cmp(&contender.frames_over(other)))
+    };
+    if let Some((contender, rival)) = ours().max_by(best_rate).and_then(|ours| Some((ours, nearest(ours)?))) {
         let ratio = contender.frames_over(rival);
         let difference = in_words(ratio - 1.0, ["more", "fewer"]);
         let is_noise = contender.is_within_noise_of(rival);
@@ -94,7 +97,10 @@ fn numbers(report: &NetworkContest) -> Vec<Number> {
             tone: tone(ratio > 1.0, is_noise),
         });
     }
-    if let (Some(contender), Some(rival)) = (ours().min_by(best_time), rivals().min_by(best_time)) {
+    let quickest = |contender: &ContenderReport| {
+        rivals().min_by(|one, other| one.frame_time_over(contender).total_cmp(&other.frame_time_over(contender)))
+    };
+    if let Some((contender, rival)) = ours().min_by(best_time).and_then(|ours| Some((ours, quickest(ours)?))) {
         let difference = in_words(contender.frame_time_over(rival) - 1.0, ["longer", "shorter"]);
         numbers.push(Number {
             label: "our shortest time of a frame".to_owned(),

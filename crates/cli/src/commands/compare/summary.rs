@@ -101,14 +101,15 @@ struct Throughput<'a> {
 impl<'a> Throughput<'a> {
     /// `None` without rivals.
     fn of(contest: &'a NetworkContest) -> Option<Self> {
-        let most = |one: &&ContenderReport, other: &&ContenderReport| {
-            one.frames_per_second.total_cmp(&other.frames_per_second)
+        let ours = ours(contest, "throughput")?;
+        let nearest = |one: &&ContenderReport, other: &&ContenderReport| {
+            ours.frames_over(one).total_cmp(&ours.frames_over(other))
         };
         Some(Self {
             network: &contest.network,
-            ours: ours(contest, "throughput")?,
-            best: rivals(contest).max_by(most)?,
-            best_of_onnx_runtime: rivals(contest).filter(is_onnx_runtime).max_by(most),
+            ours,
+            best: rivals(contest).min_by(nearest)?,
+            best_of_onnx_runtime: rivals(contest).filter(is_onnx_runtime).min_by(nearest),
         })
     }
 
@@ -129,14 +130,15 @@ struct Latency<'a> {
 impl<'a> Latency<'a> {
     /// `None` without rivals.
     fn of(contest: &'a NetworkContest) -> Option<Self> {
-        let least = |one: &&ContenderReport, other: &&ContenderReport| {
-            one.median_frame_seconds.total_cmp(&other.median_frame_seconds)
+        let ours = ours(contest, "latency")?;
+        let quickest = |one: &&ContenderReport, other: &&ContenderReport| {
+            one.frame_time_over(ours).total_cmp(&other.frame_time_over(ours))
         };
         Some(Self {
             network: &contest.network,
-            ours: ours(contest, "latency")?,
-            best: rivals(contest).min_by(least)?,
-            best_of_onnx_runtime: rivals(contest).filter(is_onnx_runtime).min_by(least),
+            ours,
+            best: rivals(contest).min_by(quickest)?,
+            best_of_onnx_runtime: rivals(contest).filter(is_onnx_runtime).min_by(quickest),
         })
     }
 
@@ -290,6 +292,28 @@ pub(super) mod tests {
         assert_eq!(latency.best.name, "OpenVINO, LATENCY");
         assert_eq!(latency.ratio(), 0.022 / 0.020);
         assert_eq!(quicker_than(latency.ours, latency.best_of_onnx_runtime.unwrap()), "1.50x =");
+    }
+
+    /// The machine was twice as quick in some rounds.
+    #[test]
+    fn contenders_are_compared_round_by_round() {
+        let mut contest = contest();
+        let rounds = [[10.0, 20.0, 10.0, 20.0, 20.0], [11.0, 22.0, 11.0, 20.0, 10.0], [8.0, 16.0, 8.0, 16.0, 16.0]];
+        for (place, rounds) in [0, 2, 3].into_iter().zip(rounds) {
+            contest.contenders[place].rounds = rounds.to_vec();
+            contest.contenders[place].frame_rounds = rounds.map(|rate| 1.0 / rate).to_vec();
+        }
+        contest.contenders.truncate(4);
+        // As much as the median of the rival that is behind in three of five.
+        contest.contenders[3].frames_per_second = 1000.0;
+        let throughput = Throughput::of(&contest).unwrap();
+        assert_eq!((throughput.best.name.as_str(), throughput.ratio()), ("ONNX Runtime, all cores", 10.0 / 11.0));
+        contest.contenders.swap(0, 1);
+        contest.contenders[1].name = "millstream for latency".to_owned();
+        contest.contenders.remove(0);
+        let latency = Latency::of(&contest).unwrap();
+        assert_eq!(latency.best.name, "ONNX Runtime, all cores");
+        assert!((latency.ratio() - 10.0 / 11.0).abs() < 1e-12);
     }
 
     #[test]
