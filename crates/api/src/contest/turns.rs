@@ -64,7 +64,7 @@ impl<'a> Rounds<'a> {
             contender.measure(self.frame, self.turn / 4)?;
         }
         let mut played: Vec<Vec<Turn>> = Vec::new();
-        while played.len() < rounds && !(control.is_cancelled() && !played.is_empty()) {
+        while played.len() < rounds && (played.is_empty() || !control.is_cancelled()) {
             played.push(self.round()?);
             steps.set(played.len(), rounds);
         }
