@@ -140,8 +140,6 @@ mod tests {
     use millstream_test_support::board;
 
     use super::*;
-    use crate::backends::Backends;
-    use crate::control::Control;
     use crate::learning::plan_model::tests::plans;
     use crate::network::Network;
 
@@ -196,12 +194,13 @@ mod tests {
     }
 
     /// On this computer: every plan has a round's turns, together or one after the other.
+    #[cfg(feature = "ort")]
     #[test]
     fn every_plan_runs_until_each_has_had_its_time() {
         let network = network();
         let board = board("B2");
-        let backend = Backends::open(&board, network.model(), None).unwrap().backend();
-        let control = Control::new();
+        let backend = crate::backends::Backends::open(&board, network.model(), None).unwrap().backend();
+        let control = crate::control::Control::new();
         let setting = Setting { network: &network, board: &board, backend: &backend, control: &control };
         let both = both(&network, 1);
 
@@ -212,7 +211,7 @@ mod tests {
         let (alone, _) = one_by_one(setting, &both[..1]).unwrap();
         assert_eq!(alone[0].turns(), TRIALS_ONE_BY_ONE);
 
-        let interrupted = Control::new().cancelled_by(|| true);
+        let interrupted = crate::control::Control::new().cancelled_by(|| true);
         let setting = Setting { control: &interrupted, ..setting };
         assert!(prepared(setting, &both).is_none() && one_by_one(setting, &both).is_err());
     }

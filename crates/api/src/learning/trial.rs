@@ -113,9 +113,9 @@ pub(super) struct Observed {
     periods: Vec<f64>,
 }
 
+#[cfg(all(test, feature = "ort"))]
 impl Observed {
     /// How often frames were streamed.
-    #[cfg(test)]
     pub(super) fn turns(&self) -> usize {
         self.periods.len()
     }
