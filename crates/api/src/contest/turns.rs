@@ -95,7 +95,7 @@ fn disturbance(round: &[Turn]) -> Interference {
 }
 
 fn is_disturbed(round: &[Turn]) -> bool {
-    disturbance(round).is_significant()
+    round.iter().any(Turn::is_disturbed)
 }
 
 fn by_disturbance(one: &[Turn], other: &[Turn]) -> std::cmp::Ordering {

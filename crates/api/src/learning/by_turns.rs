@@ -42,7 +42,7 @@ pub(super) fn run(setting: Setting<'_>, candidates: &[Candidate]) -> Result<Vec<
 /// The engines of all plans; `None` if not all can be there at once, as where a device has too little memory.
 fn prepared(setting: Setting<'_>, candidates: &[Candidate]) -> Option<Vec<Engine>> {
     let prepare = |candidate: &Candidate| {
-        let engine = if setting.control.is_cancelled() { Err(Error::Interrupted) } else { setting.engine(candidate) };
+        let engine = setting.engine(candidate);
         engine.inspect_err(|error| tracing::info!(%error, "plans can't be prepared side by side")).ok()
     };
     candidates.iter().map(prepare).collect()
@@ -54,34 +54,36 @@ fn take_turns(
     candidates: &[Candidate],
     engines: &[Engine],
 ) -> Result<(Vec<Observed>, Interference), TuneError> {
-    let mut observed: Vec<Observed> = candidates.iter().map(|_| Observed::default()).collect();
-    let watch = InterferenceWatch::of(setting.board);
-    let turn = turn(setting.board, candidates);
+    let length = Length::Turn(turn(setting.board, candidates));
     let begin = Instant::now();
     let time = TIME_OF_EACH.saturating_mul(u32::try_from(candidates.len()).unwrap_or(u32::MAX));
     let is_over = |rounds: usize| rounds >= FEWEST_ROUNDS && begin.elapsed() >= time;
-    rounds(candidates.len(), is_over, |player| {
-        let (candidate, observed) = (&candidates[player], &mut observed[player]);
-        let streamed = setting.stream(&engines[player], &candidate.plan, Length::Turn(turn), observed);
-        streamed.map_err(|error| candidate.failure(error))
-    })?;
-    Ok((observed, watch.seen()))
+    observe(setting.board, candidates, is_over, |place, observed| {
+        setting.stream(&engines[place], &candidates[place].plan, length, observed)
+    })
 }
 
 /// Each plan for the time of a trial, with nothing else prepared, and each again.
 fn one_by_one(setting: Setting<'_>, candidates: &[Candidate]) -> Result<(Vec<Observed>, Interference), TuneError> {
+    let is_over = |rounds: usize| rounds >= TRIALS_ONE_BY_ONE;
+    observe(setting.board, candidates, is_over, |place, observed| {
+        let engine = setting.engine(&candidates[place])?;
+        setting.stream(&engine, &candidates[place].plan, Length::Trial, observed)
+    })
+}
+
+/// What rounds show of each plan, and what held them up.
+fn observe(
+    board: &Board,
+    candidates: &[Candidate],
+    is_over: impl Fn(usize) -> bool,
+    turn: impl Fn(usize, &mut Observed) -> Result<(), Error>,
+) -> Result<(Vec<Observed>, Interference), TuneError> {
     let mut observed: Vec<Observed> = candidates.iter().map(|_| Observed::default()).collect();
-    let watch = InterferenceWatch::of(setting.board);
-    rounds(
-        candidates.len(),
-        |rounds| rounds >= TRIALS_ONE_BY_ONE,
-        |player| {
-            let (candidate, observed) = (&candidates[player], &mut observed[player]);
-            let engine = setting.engine(candidate);
-            let streamed = engine.and_then(|engine| setting.stream(&engine, &candidate.plan, Length::Trial, observed));
-            streamed.map_err(|error| candidate.failure(error))
-        },
-    )?;
+    let watch = InterferenceWatch::of(board);
+    rounds(candidates.len(), is_over, |place| {
+        turn(place, &mut observed[place]).map_err(|error| candidates[place].failure(error))
+    })?;
     Ok((observed, watch.seen()))
 }
 

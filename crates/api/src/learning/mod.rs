@@ -32,9 +32,9 @@ use trial::{PlanTrial, Setting};
 /// no counter.
 const SLOWER: f64 = 1.15;
 
-/// Plans are searched for again once it is known how good the best one is: it may have been lucky.
+/// Once it is known how good the best plan is, there is another search: in its trial, it may have been lucky.
 const SEARCHES: usize = 2;
-/// In the last of so many runs of plans by turns, what was best in the one before may turn out to be slower again.
+/// Plans take turns so many times at the most. Whenever they do, one more may turn out to be in doubt.
 const MOST_RUNS: usize = 3;
 
 /// What is known of a network before plans are tried out.
@@ -295,7 +295,7 @@ mod tests {
         }
     }
 
-    /// Only what is chosen of many others is lucky.
+    /// Only the best of them do, beside what is quicker and no instance.
     #[test]
     fn instances_that_are_slower_than_others_take_no_turns() {
         let (run, best) = confirmed(&[Objective::Throughput], &[("B1", 90), ("(B1|B1)", 95)], seen, &[&[91]]);

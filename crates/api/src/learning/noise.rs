@@ -4,7 +4,7 @@ use millstream_pipeline::{Objective, Plan, choose};
 
 use crate::learning::candidate::Candidate;
 use crate::learning::plan_model::PlanModel;
-use crate::plans::unsteady::{TRIAL_NOISE, is_of_instances, is_unsteady, shares_frames};
+use crate::plans::unsteady::{TRIAL_NOISE, is_unsteady, shares_frames};
 
 /// A frame that several cores share may have been this much slower: how soon one core hears of another changes on
 /// shared machines from minute to minute.
@@ -18,28 +18,20 @@ const UNSTEADY_COSTS: f64 = 1.4;
 const MOST_RIVALS: usize = 5;
 
 impl PlanModel<'_> {
-    /// What would be chosen of what was tried, and then what may be better: noise of the trials alone can be why it would
-    /// not be.
+    /// What would be chosen of what was tried, followed by what may be better than it, as far as the noise of trials tells.
     pub(super) fn in_doubt(&self) -> Vec<Candidate> {
         let Some(best) = self.best_tried() else { return Vec::new() };
         let others = self.plans.lessons.tried.iter().filter(|plan| !plan.is_same_pipeline(best));
         let mut rivals: Vec<&Plan> = others.filter(|plan| self.may_be_better(plan, best)).collect();
         rivals.sort_by(|one, other| self.distance(one).0.total_cmp(&self.distance(other).0));
         rivals.truncate(MOST_RIVALS);
-        let instances = self.best_instances().filter(|plan| !plan.is_same_pipeline(best));
-        rivals.extend(instances.filter(|plan| !rivals.iter().any(|rival| rival.is_same_pipeline(plan))));
-        std::iter::once(best).chain(rivals).map(|plan| self.candidate(plan)).collect()
-    }
-
-    /// The best instances of the whole network, for throughput: of them there are few, and the best of many other plans is
-    /// often one that was lucky.
-    fn best_instances(&self) -> Option<&Plan> {
-        if self.objective != Objective::Throughput {
-            return None;
+        if self.objective == Objective::Throughput {
+            // There are few kinds of instances, and the best of many other plans is often one that was lucky.
+            let is_new = |plan: &Plan| ![best].iter().chain(&rivals).any(|other| other.is_same_pipeline(plan));
+            let instances = self.plans.best_instances(|_| true).filter(|plan| is_new(plan));
+            rivals.extend(instances);
         }
-        let mut instances = self.plans.allowed(&self.plans.lessons.tried);
-        instances.retain(|plan| is_of_instances(plan));
-        choose(&instances, self.objective).and_then(|index| instances.get(index).copied())
+        std::iter::once(best).chain(rivals).map(|plan| self.candidate(plan)).collect()
     }
 
     /// Whether a plan that is not the best of what was tried may be better. For latency, what may be quicker than it is

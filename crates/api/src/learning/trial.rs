@@ -134,8 +134,11 @@ pub(super) fn run(setting: Setting<'_>, candidate: &Candidate) -> Result<PlanTri
 }
 
 impl Setting<'_> {
-    /// The engine that runs a plan.
+    /// The engine that runs a plan, unless the caller asks to stop.
     pub(super) fn engine(&self, candidate: &Candidate) -> Result<Engine, Error> {
+        if self.control.is_cancelled() {
+            return Err(Error::Interrupted);
+        }
         let options = EngineOptions::default().with_steps_kept(tracing::enabled!(tracing::Level::DEBUG));
         let engine = engine::new(self.network, &candidate.schedule, self.backend, options)?;
         let warnings = engine.warnings();

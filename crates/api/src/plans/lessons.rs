@@ -283,11 +283,13 @@ pub(crate) mod tests {
         let replica = &mut seen.stages[0].replicas[0];
         replica.time = Nanoseconds::from_seconds(0.8 * replica.time.seconds());
         let mut lessons = Lessons::default();
-        lessons.add(&schedule, seen);
+        lessons.add(&schedule, seen.clone());
         let found = lessons.of_teams(network.graph(), table);
         // One trial counts for 1 / (1 + 0.03² / 0.05²) of what it shows.
         let expected = 0.8_f64.powf(1.0 / (1.0 + 0.36));
         assert!(found.late_by < Nanoseconds(1_000) && (found.factors[0].1 - expected).abs() < 0.01, "{found:?}");
+        lessons.add(&schedule, seen);
+        assert_eq!(lessons.of_teams(network.graph(), table), found, "the same plan counts once");
     }
 
     #[test]

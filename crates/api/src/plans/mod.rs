@@ -107,9 +107,14 @@ impl Plans {
             return Some(best);
         }
         let is_within_noise = |plan: &Plan| plan.period.seconds() <= TRIAL_NOISE * best.period.seconds();
-        let mut as_good = self.allowed(&self.lessons.tried);
-        as_good.retain(|plan| is_of_instances(plan) && is_within_noise(plan));
-        choose(&as_good, objective).and_then(|index| as_good.get(index).copied()).or(Some(best))
+        self.best_instances(is_within_noise).or(Some(best))
+    }
+
+    /// For throughput, the instances of the whole network that are best among those that were tried and are wanted.
+    pub(crate) fn best_instances(&self, is_wanted: impl Fn(&Plan) -> bool) -> Option<&Plan> {
+        let mut instances = self.allowed(&self.lessons.tried);
+        instances.retain(|plan| is_of_instances(plan) && is_wanted(plan));
+        choose(&instances, Objective::Throughput).and_then(|index| instances.get(index).copied())
     }
 
     /// The one of some plans that is best for an objective, among those that keep to the constraints.

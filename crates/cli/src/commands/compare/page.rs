@@ -6,7 +6,7 @@ use millstream_report::{
     network_drawing,
 };
 
-use super::tables::{notes, rates, times};
+use super::tables::{notes, of_most_frames, of_quickest_frames, rates, times};
 
 const LEGEND: [&str; 2] = ["our schedules", "plain ONNX Runtime and OpenVINO"];
 
@@ -83,10 +83,8 @@ fn numbers(report: &NetworkContest) -> Vec<Number> {
     };
 
     let mut numbers = Vec::new();
-    let nearest = |contender: &ContenderReport| {
-        rivals().min_by(|one, other| contender.frames_over(one).total_cmp(&contender.frames_over(other)))
-    };
-    if let Some((contender, rival)) = ours().max_by(best_rate).and_then(|ours| Some((ours, nearest(ours)?))) {
+    let beside = |ours| Some((ours, of_most_frames(ours, rivals())?));
+    if let Some((contender, rival)) = ours().max_by(best_rate).and_then(beside) {
         let ratio = contender.frames_over(rival);
         let difference = in_words(ratio - 1.0, ["more", "fewer"]);
         let is_noise = contender.is_within_noise_of(rival);
@@ -97,10 +95,8 @@ fn numbers(report: &NetworkContest) -> Vec<Number> {
             tone: tone(ratio > 1.0, is_noise),
         });
     }
-    let quickest = |contender: &ContenderReport| {
-        rivals().min_by(|one, other| one.frame_time_over(contender).total_cmp(&other.frame_time_over(contender)))
-    };
-    if let Some((contender, rival)) = ours().min_by(best_time).and_then(|ours| Some((ours, quickest(ours)?))) {
+    let beside = |ours| Some((ours, of_quickest_frames(ours, rivals())?));
+    if let Some((contender, rival)) = ours().min_by(best_time).and_then(beside) {
         let difference = in_words(contender.frame_time_over(rival) - 1.0, ["longer", "shorter"]);
         numbers.push(Number {
             label: "our shortest time of a frame".to_owned(),

@@ -4,7 +4,7 @@
 use millstream::{ContenderReport, EngineName, NetworkContest};
 use millstream_report::{Align, Fact, Part, ReportChapter, ReportSection, Table, beside, milliseconds, rate_beside};
 
-use super::tables::{over, quicker_than};
+use super::tables::{of_most_frames, of_quickest_frames, over, quicker_than};
 use crate::output;
 
 /// Tables by frames each second and by the time of a frame, each with what its networks come to together.
@@ -102,14 +102,11 @@ impl<'a> Throughput<'a> {
     /// `None` without rivals.
     fn of(contest: &'a NetworkContest) -> Option<Self> {
         let ours = ours(contest, "throughput")?;
-        let nearest = |one: &&ContenderReport, other: &&ContenderReport| {
-            ours.frames_over(one).total_cmp(&ours.frames_over(other))
-        };
         Some(Self {
             network: &contest.network,
             ours,
-            best: rivals(contest).min_by(nearest)?,
-            best_of_onnx_runtime: rivals(contest).filter(is_onnx_runtime).min_by(nearest),
+            best: of_most_frames(ours, rivals(contest))?,
+            best_of_onnx_runtime: of_most_frames(ours, rivals(contest).filter(is_onnx_runtime)),
         })
     }
 
@@ -131,14 +128,11 @@ impl<'a> Latency<'a> {
     /// `None` without rivals.
     fn of(contest: &'a NetworkContest) -> Option<Self> {
         let ours = ours(contest, "latency")?;
-        let quickest = |one: &&ContenderReport, other: &&ContenderReport| {
-            one.frame_time_over(ours).total_cmp(&other.frame_time_over(ours))
-        };
         Some(Self {
             network: &contest.network,
             ours,
-            best: rivals(contest).min_by(quickest)?,
-            best_of_onnx_runtime: rivals(contest).filter(is_onnx_runtime).min_by(quickest),
+            best: of_quickest_frames(ours, rivals(contest))?,
+            best_of_onnx_runtime: of_quickest_frames(ours, rivals(contest).filter(is_onnx_runtime)),
         })
     }
 

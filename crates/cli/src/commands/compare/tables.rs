@@ -52,7 +52,7 @@ pub(super) fn times(report: &NetworkContest) -> Table {
 pub(super) fn notes(report: &NetworkContest) -> Vec<Fact> {
     let mut facts = Vec::new();
     let Some(ours) = report.contenders.first() else { return facts };
-    facts.push(Fact::new("Ours is", "the median over the rounds of what each round says, not the medians' ratio"));
+    facts.push(Fact::new("Ours is", "the median over the rounds of each round's ratio, not the ratio of the medians"));
     if report.contenders.iter().skip(1).any(|contender| ours.is_within_noise_of(contender)) {
         let text = match ours.rounds.len() {
             0..6 => "fewer than six rounds tell no difference from noise with 95 %",
@@ -121,6 +121,22 @@ pub(super) fn over(ours: &ContenderReport, other: &ContenderReport) -> String {
 pub(super) fn quicker_than(ours: &ContenderReport, other: &ContenderReport) -> String {
     let is_noise = !std::ptr::eq(ours, other) && ours.frames_are_within_noise_of(other);
     marked(other.frame_time_over(ours), is_noise)
+}
+
+/// The one that passed most frames beside ours, round by round.
+pub(super) fn of_most_frames<'a>(
+    ours: &ContenderReport,
+    rivals: impl Iterator<Item = &'a ContenderReport>,
+) -> Option<&'a ContenderReport> {
+    rivals.min_by(|one, other| ours.frames_over(one).total_cmp(&ours.frames_over(other)))
+}
+
+/// The one that took the least time for a frame beside ours, round by round.
+pub(super) fn of_quickest_frames<'a>(
+    ours: &ContenderReport,
+    rivals: impl Iterator<Item = &'a ContenderReport>,
+) -> Option<&'a ContenderReport> {
+    rivals.min_by(|one, other| one.frame_time_over(ours).total_cmp(&other.frame_time_over(ours)))
 }
 
 /// A ratio, with a sign where it is no more than noise.
