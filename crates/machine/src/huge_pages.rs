@@ -11,9 +11,8 @@ use crate::system_file::{number, text};
 const SETTINGS: &str = "/sys/kernel/mm/transparent_hugepage";
 /// The smallest region that is worth it. Most of the time of a layer with fewer weights is not spent on reading them.
 const LARGE_BYTES: usize = 16 << 20;
-/// Moved by one call at the most: other threads that ask for memory may wait for it, and one page that can't be moved has
-/// the call fail for the others.
-const PIECE_BYTES: usize = 32 << 20;
+/// How often a page is tried that the system can't move just now, as while it looks at it itself.
+const ATTEMPTS: usize = 3;
 
 /// What memory this process had at some time: what it was given since can be moved to huge pages.
 ///
@@ -44,7 +43,7 @@ impl MemoryMark {
 
     /// Moves what was allocated since to huge pages, where it lies in regions of 16 MiB or more and is in use, and returns
     /// how many bytes were moved or lay in such pages already. That took 0.4 s for AlexNet's 240 MB of weights, and takes
-    /// longer where memory is in pieces.
+    /// longer where memory is in pieces. Ends early where the system has no huge pages left.
     ///
     /// What other threads allocated meanwhile is moved as well: they see the same contents, but may wait for the system.
     ///
@@ -54,8 +53,8 @@ impl MemoryMark {
         let (Some(page_bytes), Some(now)) = (huge_page_bytes(Path::new(SETTINGS)), own_memory()) else { return 0 };
         let Some(resident) = ResidentPages::open() else { return 0 };
         let new = self.large_since(now, page_bytes);
-        let pieces = new.into_iter().flat_map(|range| in_use(range, page_bytes, |page| resident.bytes(page)));
-        pieces.filter(|piece| collapse(piece.clone())).map(|piece| piece.len() as u64).sum()
+        let pages = new.into_iter().flat_map(|range| range.step_by(page_bytes)).map(|start| start..start + page_bytes);
+        moved_bytes(pages.filter(|page| is_in_use(page, resident.bytes(page.clone()))), collapse)
     }
 
     /// The parts of large regions that are not in the mark, from the first whole huge page to the last.
@@ -82,21 +81,23 @@ fn without(range: Range<usize>, others: &[Range<usize>]) -> Vec<Range<usize>> {
     left
 }
 
-/// The pages of a range that are in memory but for an eighth at the most, which they take up when they are huge. Pages that
-/// follow each other are put together.
-fn in_use(range: Range<usize>, page_bytes: usize, resident_bytes: impl Fn(Range<usize>) -> usize) -> Vec<Range<usize>> {
-    let mut pieces: Vec<Range<usize>> = Vec::new();
-    for start in range.step_by(page_bytes) {
-        let page = start..start.saturating_add(page_bytes);
-        if resident_bytes(page.clone()) < page_bytes / 8 * 7 {
-            continue;
-        }
-        match pieces.last_mut() {
-            Some(last) if last.end == page.start && last.len() < PIECE_BYTES => last.end = page.end,
-            _ => pieces.push(page),
+/// Whether all of a page but an eighth at the most, which it takes up when it is huge, is in memory.
+fn is_in_use(page: &Range<usize>, resident_bytes: usize) -> bool {
+    resident_bytes >= page.len() / 8 * 7
+}
+
+/// Moves pages one by one, as one call for several fails for all of them where it fails for one, and other threads that
+/// ask for memory may wait for a call. Returns how many bytes were moved.
+fn moved_bytes(pages: impl Iterator<Item = Range<usize>>, collapse: impl Fn(Range<usize>) -> Outcome) -> u64 {
+    let mut moved = 0;
+    for page in pages {
+        match (0..ATTEMPTS).map(|_| collapse(page.clone())).find(|outcome| *outcome != Outcome::NotNow) {
+            Some(Outcome::Moved) => moved += page.len() as u64,
+            Some(Outcome::NoneLeft) => break,
+            _ => {}
         }
     }
-    pieces
+    moved
 }
 
 /// The bytes of a huge page; `None` where the system has none, must not make any, or has them larger than what is large
@@ -136,26 +137,48 @@ fn is_own_memory(line: &str) -> bool {
     fields.get(1).is_some_and(|mode| mode.starts_with("rw") && mode.ends_with('p')) && is_allocated
 }
 
-/// Has the system copy a range to huge pages. `false` where it can't, or not all of it.
+/// What came of moving a page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "no other system moves any"))]
+enum Outcome {
+    Moved,
+    /// Something else held the page, which may be over in a moment.
+    NotNow,
+    /// The system has no huge page left.
+    NoneLeft,
+    /// Another reason, as that the memory was given back.
+    Never,
+}
+
+/// Has the system copy a page to a huge one.
 #[cfg(target_os = "linux")]
 #[expect(unsafe_code, reason = "no library wraps this use of the function")]
-fn collapse(range: Range<usize>) -> bool {
+fn collapse(page: Range<usize>) -> Outcome {
     /// `MADV_COLLAPSE`, which `libc` does not have for all systems.
     const COLLAPSE: libc::c_int = 25;
-    let start = std::ptr::without_provenance_mut::<libc::c_void>(range.start);
-    // SAFETY: nothing is read or written through the pointer. The system moves the range to other pages while all who
+    let start = std::ptr::without_provenance_mut::<libc::c_void>(page.start);
+    // SAFETY: nothing is read or written through the pointer. The system moves the range to another page while all who
     // use it see what was there before, and refuses what is not mapped any more; had another thread mapped something
     // else there meanwhile, that would be moved in the same way.
-    unsafe { libc::madvise(start, range.len(), COLLAPSE) == 0 }
+    if unsafe { libc::madvise(start, page.len(), COLLAPSE) } == 0 {
+        return Outcome::Moved;
+    }
+    match std::io::Error::last_os_error().raw_os_error() {
+        Some(libc::EAGAIN) => Outcome::NotNow,
+        Some(libc::ENOMEM) => Outcome::NoneLeft,
+        _ => Outcome::Never,
+    }
 }
 
 #[cfg(not(target_os = "linux"))]
-fn collapse(_: Range<usize>) -> bool {
-    false
+fn collapse(_: Range<usize>) -> Outcome {
+    Outcome::Never
 }
 
 #[cfg(test)]
 mod tests {
+    use std::cell::RefCell;
+
     use super::*;
 
     const MAPS: &str = "\
@@ -203,11 +226,30 @@ mod tests {
     /// What another thread has only begun to fill does not keep what lies beside it from being moved.
     #[test]
     fn pages_are_in_use_that_are_in_memory_but_for_an_eighth() {
-        let resident = |page: Range<usize>| if page.start == 16 { 6 } else { 7 };
-        assert_eq!(in_use(0..40, 8, resident), [0..16, 24..40]);
-        assert_eq!(in_use(0..40, 8, |_| 6), []);
-        let pieces = in_use(0..80 << 20, 16 << 20, |page| page.len());
-        assert_eq!(pieces, [0..32 << 20, 32 << 20..64 << 20, 64 << 20..80 << 20], "in pieces");
+        assert!(is_in_use(&(16..24), 8));
+        assert!(is_in_use(&(16..24), 7));
+        assert!(!is_in_use(&(16..24), 6));
+    }
+
+    #[test]
+    fn a_page_that_cannot_be_moved_keeps_no_other_from_it() {
+        let pages = || (0..4).map(|index| index * 8..index * 8 + 8);
+        let moved_where = |outcome: &dyn Fn(usize, usize) -> Outcome| {
+            let calls = RefCell::new([0; 4]);
+            let collapse = |page: Range<usize>| {
+                calls.borrow_mut()[page.start / 8] += 1;
+                outcome(page.start / 8, calls.borrow()[page.start / 8])
+            };
+            let moved = moved_bytes(pages(), collapse);
+            (moved, calls.into_inner())
+        };
+        let second = |outcome: Outcome| move |page, _| if page == 1 { outcome } else { Outcome::Moved };
+        assert_eq!(moved_where(&second(Outcome::Moved)), (32, [1, 1, 1, 1]));
+        assert_eq!(moved_where(&second(Outcome::Never)), (24, [1, 1, 1, 1]));
+        assert_eq!(moved_where(&second(Outcome::NotNow)), (24, [1, 3, 1, 1]), "tried again, but not for ever");
+        assert_eq!(moved_where(&second(Outcome::NoneLeft)), (8, [1, 1, 0, 0]), "nor is there one for the others");
+        let at_the_third = |_, call| if call < 3 { Outcome::NotNow } else { Outcome::Moved };
+        assert_eq!(moved_where(&at_the_third), (32, [3, 3, 3, 3]));
     }
 
     #[test]

@@ -17,6 +17,14 @@ pub fn bytes_in_huge_pages() -> Option<usize> {
     bytes
 }
 
+/// How often the system had no huge page for one who asked, since it was started and for whoever it was. Where that
+/// grows, a test can't tell how much should have moved.
+pub fn refused_huge_pages() -> u64 {
+    let told = fs::read_to_string("/proc/vmstat").unwrap_or_default();
+    let refused = told.lines().find_map(|line| line.strip_prefix("thp_collapse_alloc_failed "));
+    refused.and_then(|number| number.trim().parse().ok()).unwrap_or_default()
+}
+
 fn told_bytes() -> Option<usize> {
     let told = fs::read_to_string("/proc/self/smaps_rollup").ok()?;
     let kilobytes = told.lines().find_map(|line| line.strip_prefix("AnonHugePages:"))?;
