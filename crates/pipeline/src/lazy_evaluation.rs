@@ -100,6 +100,7 @@ impl Problem {
         let context = first.team.context();
         let most_rounds = context.effort.steps(most_rounds).max(1);
         let most_spent = context.most_spent();
+        let mut has_evaluated_plan = false;
 
         for rounds in 0..most_rounds {
             let mut is_settled = true;
@@ -109,10 +110,11 @@ impl Problem {
                 break;
             }
             for plan in hopes {
-                // Something has to be known in the end.
-                let most = if known.is_empty() { u64::MAX } else { most_spent };
+                // In the end something has to be known, of teams as well.
+                let most = if has_evaluated_plan { most_spent } else { u64::MAX };
                 let evaluation = hoped.evaluate_teams_of(&plan, most, |plan| is_beaten(plan, &known))?;
                 is_settled &= !evaluation.is_news;
+                has_evaluated_plan |= evaluation.is_news && evaluation.plan.is_some();
                 known.extend(evaluation.plan);
             }
             if is_settled {

@@ -12,7 +12,7 @@ use crate::mapper::outcome::Outcome;
 use crate::problem::MappingProblem;
 use crate::problem::node_range::NodeRange;
 use crate::search::incumbent::{AnnealingSettings, Incumbent, finish};
-use crate::search::local_search::{FIRST_TEMPERATURE, MOVES_PER_NODE, improve};
+use crate::search::local_search::{MOVES_PER_NODE, improve, later_temperature};
 use crate::search::starts::{LISTS, best_of};
 
 /// Simulated annealing alone, from the best list on, again and again from what is best until all steps are taken: what
@@ -49,7 +49,7 @@ pub(crate) fn anneal(problem: &MappingProblem, start: Incumbent, lower: Nanoseco
             moves: MOVES_PER_NODE * problem.len(),
             seed,
             nodes: NodeRange::all(problem),
-            first_temperature: FIRST_TEMPERATURE,
+            first_temperature: later_temperature(seed),
         };
         incumbent = improve(problem, &incumbent, lower, &settings, budget);
         if budget.left() == before {

@@ -1,166 +1,44 @@
 //! Simulated annealing over placements and priorities.
 
 use millstream_cost::Nanoseconds;
-use millstream_schedule::execution::{Execution, ProcessorId, TaskId};
+use millstream_schedule::execution::{ProcessorId, TaskId};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use crate::mapper::budget::Budget;
-use crate::mapper::mapping::placement_of;
 use crate::problem::MappingProblem;
-use crate::problem::edge::Edge;
 use crate::problem::node_range::NodeRange;
-use crate::published::lists::Ranks;
 use crate::search::incumbent::{AnnealingSettings, Incumbent};
+use crate::search::state::{State, Undo};
 use crate::search::tabu;
 
 /// Temperatures of annealing, usually the first and always the last: the part of the first makespan that a move may
 /// lose.
 pub(crate) const FIRST_TEMPERATURE: f64 = 0.01;
 const LAST_TEMPERATURE: f64 = 0.000_1;
+/// First temperatures of searches that go on from what the one before found, in terms of the usual: now and then one
+/// that gets away from there.
+const LATER_TEMPERATURES: [f64; 4] = [1.0, 3.0, 1.0, 10.0];
 /// Moves for each node of a search that takes its time.
 pub(crate) const MOVES_PER_NODE: usize = 6000;
+/// Moves for each node that a search has at least, even if it takes more than its part of what is left.
+const LEAST_MOVES_PER_NODE: usize = 1000;
+/// How many of the moves to another processor are exchanges, which leave both about as busy as before.
+const EXCHANGES: f64 = 0.5;
 /// How many of the moves change what the makespan depends on, where only orders can be changed. Where nodes can go
 /// elsewhere, moves anywhere find better mappings.
 const CRITICAL: f64 = 0.5;
 /// Between two looks at what is left.
 const MOVES_PER_LOOK: usize = 256;
 
-/// A solution as the search sees it: lists are scheduled by priority, every node on its processor.
-struct State<'a> {
-    problem: &'a MappingProblem,
-    placement: Vec<ProcessorId>,
-    priority: Vec<f64>,
-    // Kept from move to move, so that nothing is allocated.
-    waiting: Vec<usize>,
-    ready: Vec<TaskId>,
-    execution: Execution,
-    /// The last node of each processor so far, and for each node the one before it on its processor.
-    last: Vec<Option<TaskId>>,
-    before: Vec<Option<TaskId>>,
-    /// On a chain of nodes that wait for each other, up to the one that ends last: those that wait for their processor,
-    /// after the one that it does before. Of the last accepted state.
-    critical: Vec<(TaskId, TaskId)>,
+/// The first temperature of the search that follows so many others.
+pub(crate) fn later_temperature(searches: u64) -> f64 {
+    let place = searches % LATER_TEMPERATURES.len() as u64;
+    FIRST_TEMPERATURE * LATER_TEMPERATURES[place as usize]
 }
 
-impl<'a> State<'a> {
-    fn new(problem: &'a MappingProblem, start: &[Vec<TaskId>]) -> Self {
-        let placement = placement_of(problem.len(), start);
-        // The start's own order, as far as lists by priority can express it.
-        let priority = match problem.execute(start) {
-            Some(execution) => problem.nodes().map(|node| -(execution.span(node).start.0 as f64)).collect(),
-            None => Ranks::new(problem).up,
-        };
-        Self {
-            problem,
-            placement,
-            priority,
-            waiting: Vec::with_capacity(problem.len()),
-            ready: Vec::with_capacity(problem.len()),
-            execution: Execution::new(problem),
-            last: vec![None; problem.processor_count()],
-            before: vec![None; problem.len()],
-            critical: Vec::new(),
-        }
-    }
-
-    /// Finds what the makespan depends on, as long as nothing else has been evaluated since.
-    fn find_critical(&mut self, nodes: NodeRange) {
-        let Self { problem, execution, .. } = self;
-        self.critical.clear();
-        let mut next = problem.nodes().max_by_key(|&node| (execution.span(node).end, node));
-        while let Some(node) = next {
-            let start = execution.span(node).start;
-            let end = |other: TaskId| execution.span(other).end;
-            let processor = self.placement[node.index()];
-            let arrival = |edge: &Edge| end(edge.from) + edge.transfer(self.placement[edge.from.index()], processor);
-            let maker = problem.incoming(node).find(|&edge| arrival(edge) == start).map(|edge| edge.from);
-            // Where transfers occupy the processor, it may be busy after the node before.
-            let before = self.before[node.index()].filter(|&before| end(before) == start || maker.is_none());
-            let is_movable = |&before: &TaskId| nodes.contains(node) && nodes.contains(before);
-            self.critical.extend(before.filter(is_movable).map(|before| (before, node)));
-            next = before.or(maker);
-        }
-    }
-
-    /// The makespan; nodes are passed to `visit` in the order in which they are scheduled.
-    fn evaluate(&mut self, mut visit: impl FnMut(TaskId, ProcessorId)) -> Nanoseconds {
-        let problem = self.problem;
-        self.waiting.clear();
-        self.waiting.extend(problem.nodes().map(|node| problem.incoming(node).len()));
-        self.ready.clear();
-        self.ready.extend(problem.nodes().filter(|node| self.waiting[node.index()] == 0));
-        self.execution.reset();
-        self.last.fill(None);
-        let mut makespan = Nanoseconds::ZERO;
-        while let Some(index) = (0..self.ready.len()).max_by(|&left, &right| {
-            let (left, right) = (self.ready[left], self.ready[right]);
-            self.priority[left.index()].total_cmp(&self.priority[right.index()]).then(right.cmp(&left))
-        }) {
-            let node = self.ready.swap_remove(index);
-            let processor = self.placement[node.index()];
-            makespan = makespan.max(self.execution.run(problem, node, &self.placement).end);
-            self.before[node.index()] = self.last[processor.index()].replace(node);
-            visit(node, processor);
-            for edge in problem.outgoing(node) {
-                self.waiting[edge.to.index()] -= 1;
-                if self.waiting[edge.to.index()] == 0 {
-                    self.ready.push(edge.to);
-                }
-            }
-        }
-        makespan
-    }
-
-    fn order(&mut self) -> Vec<Vec<TaskId>> {
-        let mut order = vec![Vec::new(); self.problem.processor_count()];
-        self.evaluate(|node, processor| order[processor.index()].push(node));
-        order
-    }
-
-    fn priority(&self, node: TaskId) -> f64 {
-        self.priority[node.index()]
-    }
-
-    /// Puts a node elsewhere; returns where it was.
-    fn put(&mut self, node: TaskId, processor: ProcessorId) -> ProcessorId {
-        std::mem::replace(&mut self.placement[node.index()], processor)
-    }
-
-    /// Gives a node another priority; returns the one that it had.
-    fn prioritise(&mut self, node: TaskId, priority: f64) -> f64 {
-        std::mem::replace(&mut self.priority[node.index()], priority)
-    }
-
-    /// Exchanges the priorities of two nodes.
-    fn swap(&mut self, left: TaskId, right: TaskId) -> Undo {
-        self.priority.swap(left.index(), right.index());
-        Undo::Swap(left, right)
-    }
-
-    fn take_back(&mut self, undo: Undo) {
-        match undo {
-            Undo::Placement(old) => old.into_iter().for_each(|(node, processor)| {
-                self.put(node, processor);
-            }),
-            Undo::Priority(node, old) => {
-                self.prioritise(node, old);
-            }
-            Undo::Swap(left, right) => {
-                self.swap(left, right);
-            }
-        }
-    }
-}
-
-/// What a move changed, so that it can be taken back.
-enum Undo {
-    Placement(Vec<(TaskId, ProcessorId)>),
-    Priority(TaskId, f64),
-    Swap(TaskId, TaskId),
-}
-
-/// Improves on `start` until all moves are made, the lower bound is reached or the budget says stop.
+/// Improves on `start` until all moves are made, the lower bound is reached or the budget says stop. Annealing makes no
+/// more moves than it has steps for, as one that is cut off has not cooled down, and leaves most of these to others.
 pub(crate) fn improve(
     problem: &MappingProblem,
     start: &Incumbent,
@@ -179,6 +57,7 @@ pub(crate) fn improve(
         return tabu::improve_order(problem, start, lower_bound, settings, budget);
     }
 
+    let moves = moves.min(affordable_moves(problem, nodes, budget));
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let mut state = State::new(problem, &start.order);
     let mut current = state.evaluate(|_, _| {});
@@ -214,6 +93,13 @@ pub(crate) fn improve(
     best
 }
 
+/// The moves of a search that cools down within what is left, of which it takes a quarter, or more where that would be
+/// too little.
+fn affordable_moves(problem: &MappingProblem, nodes: NodeRange, budget: &Budget<'_>) -> usize {
+    let all = usize::try_from(budget.left()).unwrap_or(usize::MAX) / problem.len().max(1);
+    all.min((all / 4).max(LEAST_MOVES_PER_NODE * nodes.len()))
+}
+
 /// Changes something that the makespan depends on: a node goes before the one that its processor does before it. `None`
 /// if there is none.
 fn change_critical(state: &mut State<'_>, random: &mut ChaCha8Rng) -> Option<Undo> {
@@ -241,8 +127,9 @@ fn change(state: &mut State<'_>, nodes: NodeRange, movable: &[TaskId], scale: f6
     let pick = |random: &mut ChaCha8Rng| TaskId::new(random.random_range(nodes.indices()));
     match random.random_range(0..10_u32) {
         0..5 if !movable.is_empty() => {
-            let node = movable[random.random_range(0..movable.len())];
-            Undo::Placement(change_placement(state, nodes, node, random))
+            let [node, other] = [(); 2].map(|()| movable[random.random_range(0..movable.len())]);
+            let exchanged = if random.random::<f64>() < EXCHANGES { exchange(state, node, other) } else { None };
+            Undo::Placement(exchanged.unwrap_or_else(|| change_placement(state, nodes, node, random)))
         }
         5..8 => {
             let node = pick(random);
@@ -254,6 +141,15 @@ fn change(state: &mut State<'_>, nodes: NodeRange, movable: &[TaskId], scale: f6
             state.swap(left, right)
         }
     }
+}
+
+/// Puts two nodes on each other's processor, and returns where they were; `None` if they are on the same or one of them
+/// can't run on the other's.
+fn exchange(state: &mut State<'_>, one: TaskId, other: TaskId) -> Option<Vec<(TaskId, ProcessorId)>> {
+    let [here, there] = [one, other].map(|node| state.placement[node.index()]);
+    let can_run = |node, processor| state.problem.time(node, processor).is_some();
+    let is_possible = here != there && can_run(one, there) && can_run(other, here);
+    is_possible.then(|| vec![(one, state.put(one, there)), (other, state.put(other, here))])
 }
 
 /// Puts a node on another processor, and returns where what went there was.
@@ -284,4 +180,92 @@ fn change_placement(
         }
     }
     old
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+    use super::*;
+    use crate::mapper::limits::MapperLimits;
+    use crate::search::starts::{LISTS, best_of};
+
+    const THERE: ProcessorId = ProcessorId::new(1);
+
+    /// Tasks that depend on nothing, each as long on one processor as on the other, but for one that only the first runs.
+    fn independent(times: &[u64]) -> MappingProblem {
+        let row = |time: &u64| vec![Some(Nanoseconds(*time)); 2];
+        let mut rows: Vec<Vec<Option<Nanoseconds>>> = times.iter().map(row).collect();
+        rows.push(vec![Some(Nanoseconds(1)), None]);
+        let names = (0..rows.len()).map(|index| format!("n{index}")).collect();
+        MappingProblem::new(names, rows, Vec::new()).unwrap()
+    }
+
+    fn budget(steps: u64) -> Budget<'static> {
+        Budget::start(&MapperLimits { steps, ..MapperLimits::default() })
+    }
+
+    #[test]
+    fn two_nodes_go_to_each_others_processor_where_they_can_run() {
+        let problem = independent(&[5, 6, 7]);
+        let [first, second, third, fixed] = [0, 1, 2, 3].map(TaskId::new);
+        let mut state = State::new(&problem, &[vec![first, third, fixed], vec![second]]);
+        assert_eq!(exchange(&mut state, first, third), None, "on the same");
+        assert_eq!(exchange(&mut state, fixed, second), None, "one can't run there");
+        assert_eq!(exchange(&mut state, second, fixed), None, "nor the other way round");
+        let before = state.placement.clone();
+        let old = exchange(&mut state, first, second).unwrap();
+        assert_eq!([first, second].map(|node| state.placement[node.index()]), [THERE, before[first.index()]]);
+        state.take_back(Undo::Placement(old));
+        assert_eq!(state.placement, before);
+    }
+
+    /// However few steps there are: a search that is cut off is still hot, and one that takes all leaves no other.
+    #[test]
+    fn a_search_makes_the_moves_that_it_has_steps_for() {
+        let problem = independent(&[5; 9]);
+        let (all, nodes) = (NodeRange::all(&problem), problem.len());
+        let least = LEAST_MOVES_PER_NODE * nodes;
+        let affordable = |moves: usize| affordable_moves(&problem, all, &budget((moves * nodes) as u64));
+        assert_eq!(affordable(40 * least), 10 * least, "a quarter");
+        assert_eq!(affordable(3 * least), least, "no fewer than it needs");
+        assert_eq!(affordable(least / 2), least / 2, "all that there are");
+        assert_eq!(affordable_moves(&problem, all, &budget(0)), 0);
+
+        let start = best_of(LISTS, &problem, &MapperLimits::default()).unwrap();
+        let settings =
+            AnnealingSettings { moves: usize::MAX, seed: 1, nodes: all, first_temperature: FIRST_TEMPERATURE };
+        let budget = budget((40 * least * nodes) as u64);
+        improve(&problem, &start, Nanoseconds(1), &settings, &budget);
+        assert_eq!(budget.spent(), (10 * least * nodes) as u64);
+    }
+
+    #[test]
+    fn every_fourth_search_gets_away() {
+        let temperatures = [0, 1, 2, 3, 4].map(later_temperature);
+        assert_eq!(temperatures, [0.01, 0.03, 0.01, 0.1, 0.01]);
+    }
+
+    /// Loads that no single move brings nearer to each other, each a tenth of a processor's: only exchanges do. The
+    /// last temperature is no nearer than this.
+    #[test]
+    fn loads_are_evened_out_by_exchanges() {
+        let times: Vec<u64> = (0..20).map(|index| 1_000_000 + index * index * index * 7919 % 65_537).collect();
+        let problem = independent(&times);
+        let (first, second): (Vec<TaskId>, Vec<TaskId>) = problem.nodes().partition(|node| node.index() >= 10);
+        let order = vec![first, second];
+        let start = Incumbent { makespan: problem.makespan(&order).unwrap(), order };
+        let half = times.iter().sum::<u64>() / 2;
+        let near = half as f64 * (1.0 + LAST_TEMPERATURE);
+        assert!(start.makespan.0 as f64 > near);
+
+        let settings = AnnealingSettings {
+            moves: 40_000,
+            seed: 1,
+            nodes: NodeRange::all(&problem),
+            first_temperature: FIRST_TEMPERATURE,
+        };
+        let found = improve(&problem, &start, Nanoseconds(half), &settings, &Budget::start(&MapperLimits::default()));
+        assert!(found.makespan.0 as f64 <= near, "{} and {half}", found.makespan.0);
+    }
 }

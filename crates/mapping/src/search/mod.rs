@@ -5,4 +5,5 @@ pub(crate) mod incumbent;
 pub(crate) mod local_search;
 pub(crate) mod processor_orders;
 pub(crate) mod starts;
+pub(crate) mod state;
 pub(crate) mod tabu;
