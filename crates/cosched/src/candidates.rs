@@ -1,6 +1,6 @@
 //! Divisions of one operator that are worth a trial.
 
-use millstream_cost::{ClassId, CostTable, Nanoseconds};
+use millstream_cost::{ClassId, CostTable, Nanoseconds, PartTimes};
 use millstream_graph::{Along, Graph, OperatorId};
 use millstream_schedule::execution::{ProcessorId, Span, TaskId};
 use millstream_schedule::{Assignment, OperatorSplit, Replica, Task};
@@ -38,13 +38,15 @@ pub(crate) fn candidates(
     let mut found = Vec::new();
     for length in lengths(replica, head, home, graph, is_free) {
         let operators: Vec<OperatorId> = std::iter::once(head).chain(followers[..length].iter().copied()).collect();
+        let parts_on = |class: &Option<ClassId>| -> Option<Vec<PartTimes>> {
+            let class = (*class)?;
+            operators.iter().map(|&id| table.part_times(class, id, units.channels, id == head)).collect()
+        };
+        let parts: Vec<Option<Vec<PartTimes>>> = classes.iter().map(parts_on).collect();
         // When a processor has made so many channels.
         let cost = |processor: ProcessorId, channels: usize| {
-            let class = classes[processor.index()]?;
-            let part = |&id: &OperatorId| table.part_time(class, id, channels, units.channels, id == head);
-            let parts = operators.iter().map(part);
-            let time: Option<Nanoseconds> = parts.sum();
-            Some(begins[processor.index()] + time?)
+            let times = parts[processor.index()].as_ref()?.iter().map(|part| part.time(channels));
+            Some(begins[processor.index()] + times.sum())
         };
         let Some(shares) = exact_shares(units.channels, units.unit, replica.assignments.len(), cost) else { continue };
         if shares.made.iter().filter(|&&share| share > 0).count() < 2 {

@@ -55,6 +55,7 @@ pub use hand_over::{HandOver, LinkCost, MemoryAccess};
 pub use memory_limit::bytes_of_part;
 pub use nanoseconds::Nanoseconds;
 pub use part_cost::PartCost;
+pub use parts::PartTimes;
 pub use power::{PowerOrigin, ProcessorPower};
 pub use row_cost::{RowCost, TilePlace};
 pub use same_device::keep_one_driver_of_each_device;

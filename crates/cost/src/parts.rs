@@ -2,14 +2,50 @@
 
 use millstream_graph::OperatorId;
 
+use crate::memory_limit::MemoryLimit;
 use crate::nanoseconds::Nanoseconds;
 use crate::part_cost::PartCost;
 use crate::table::{ClassId, CostTable};
 
+/// What parts of one operator take on one processor, by their channels.
+#[derive(Debug, Clone, Copy)]
+pub struct PartTimes {
+    /// Of all channels, where memory is no limit.
+    whole: Nanoseconds,
+    part: PartCost,
+    /// What comes on top of it whatever the channels.
+    on_top: Nanoseconds,
+    limit: Option<MemoryLimit>,
+    /// All channels.
+    of: usize,
+}
+
+impl PartTimes {
+    /// Time of a part with so many channels.
+    #[inline]
+    pub fn time(&self, channels: usize) -> Nanoseconds {
+        let fraction = match channels {
+            0 => 0.0,
+            all if all >= self.of => 1.0,
+            _ => self.part.fraction(channels, self.of),
+        };
+        let unlimited = Nanoseconds::rounded(self.whole.0 as f64 * fraction) + self.on_top;
+        self.limit.map_or(unlimited, |limit| unlimited.max(limit.of_part(channels, self.of)))
+    }
+}
+
 impl CostTable {
-    /// Time of a part of an operator: of `channels` of its `of` output channels; of the head of what is divided
-    /// together with what comes on top for running apart from its neighbours ([`PartCost::apart`]). `None` if the
-    /// processor does not support it.
+    /// Times of parts of an operator: of some of its `of` output channels; of the head of what is divided together with
+    /// what comes on top for running apart from its neighbours ([`PartCost::apart`]). `None` if the processor does not
+    /// support it.
+    pub fn part_times(&self, class: ClassId, operator: OperatorId, of: usize, is_head: bool) -> Option<PartTimes> {
+        let whole = self.unlimited_time(class, operator)?;
+        let part = self.part(class, operator);
+        let on_top = if is_head { part.apart } else { Nanoseconds::ZERO };
+        Some(PartTimes { whole, part, on_top, limit: self.memory_limit(class, operator), of })
+    }
+
+    /// One of its [`Self::part_times`]: that of `channels` of its `of` output channels.
     pub fn part_time(
         &self,
         class: ClassId,
@@ -18,16 +54,7 @@ impl CostTable {
         of: usize,
         is_head: bool,
     ) -> Option<Nanoseconds> {
-        let whole = self.unlimited_time(class, operator)?;
-        let part = self.part(class, operator);
-        let fraction = match channels {
-            0 => 0.0,
-            all if all >= of => 1.0,
-            _ => part.fraction(channels, of),
-        };
-        let apart = if is_head { part.apart } else { Nanoseconds::ZERO };
-        let unlimited = Nanoseconds((whole.0 as f64 * fraction).round() as u64) + apart;
-        Some(self.memory_limit(class, operator).map_or(unlimited, |limit| unlimited.max(limit.of_part(channels, of))))
+        self.part_times(class, operator, of, is_head).map(|times| times.time(channels))
     }
 
     /// How an operator's time depends on its channels.

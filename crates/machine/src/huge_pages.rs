@@ -1,4 +1,5 @@
-//! Huge pages for what is large: pages of memory that hold 2 MiB instead of 4 KiB, so that a core looks up fewer of them.
+//! Huge pages for what is large: pages of memory that hold 2 MiB instead of 4 KiB, so that a core looks up fewer of
+//! them.
 
 use std::fs;
 use std::ops::Range;
@@ -13,6 +14,9 @@ const SETTINGS: &str = "/sys/kernel/mm/transparent_hugepage";
 const LARGE_BYTES: usize = 16 << 20;
 /// How often a page is tried that the system can't move just now, as while it looks at it itself.
 const ATTEMPTS: usize = 3;
+/// After so many pages in a row that the system gave no huge one for, it is asked for no more: each time it may look
+/// through all of its memory.
+const MOST_REFUSALS: usize = 3;
 
 /// What memory this process had at some time: what it was given since can be moved to huge pages.
 ///
@@ -41,11 +45,12 @@ impl MemoryMark {
         Self { regions: own_memory() }
     }
 
-    /// Moves what was allocated since to huge pages, where it lies in regions of 16 MiB or more and is in use, and returns
-    /// how many bytes were moved or lay in such pages already. That took 0.4 s for AlexNet's 240 MB of weights, and takes
-    /// longer where memory is in pieces. Ends early where the system has no huge pages left.
+    /// Moves what was allocated since to huge pages, where it lies in regions of 16 MiB or more and is in use, and
+    /// returns how many bytes were moved or lay in such pages already. That took 0.4 s for AlexNet's 240 MB of weights,
+    /// and takes longer where memory is in pieces. Ends early where the system gives no more.
     ///
-    /// What other threads allocated meanwhile is moved as well: they see the same contents, but may wait for the system.
+    /// What other threads allocated meanwhile is moved as well: they see the same contents, but may wait for the
+    /// system.
     ///
     /// Does nothing on other systems than Linux 6.1 or later, where huge pages are turned off (`never` in
     /// `/sys/kernel/mm/transparent_hugepage/enabled`) or larger than 16 MiB.
@@ -86,15 +91,18 @@ fn is_in_use(page: &Range<usize>, resident_bytes: usize) -> bool {
     resident_bytes >= page.len() / 8 * 7
 }
 
-/// Moves pages one by one, as one call for several fails for all of them where it fails for one, and other threads that
-/// ask for memory may wait for a call. Returns how many bytes were moved.
+/// Moves pages one by one: a call for several tells that one failed but not which, and leaves out those after it for
+/// some reasons; and other threads that ask for memory may wait for a call. Returns how many bytes were moved.
 fn moved_bytes(pages: impl Iterator<Item = Range<usize>>, collapse: impl Fn(Range<usize>) -> Outcome) -> u64 {
-    let mut moved = 0;
+    let (mut moved, mut refusals) = (0, 0);
     for page in pages {
         match (0..ATTEMPTS).map(|_| collapse(page.clone())).find(|outcome| *outcome != Outcome::NotNow) {
-            Some(Outcome::Moved) => moved += page.len() as u64,
-            Some(Outcome::NoneLeft) => break,
+            Some(Outcome::Moved) => (moved, refusals) = (moved + page.len() as u64, 0),
+            Some(Outcome::NoneGiven) => refusals += 1,
             _ => {}
+        }
+        if refusals == MOST_REFUSALS {
+            break;
         }
     }
     moved
@@ -127,7 +135,8 @@ fn addresses(line: &str) -> Option<Range<usize>> {
     Some(address(start)?..address(end)?)
 }
 
-/// Whether the region of such a line may be written to, is not shared, and is neither a file nor the first thread's stack.
+/// Whether the region of such a line may be written to, is not shared, and is neither a file nor the first thread's
+/// stack.
 fn is_own_memory(line: &str) -> bool {
     let fields: Vec<&str> = line.split_whitespace().collect();
     let is_allocated = match fields.get(5) {
@@ -144,9 +153,10 @@ enum Outcome {
     Moved,
     /// Something else held the page, which may be over in a moment.
     NotNow,
-    /// The system has no huge page left.
-    NoneLeft,
-    /// Another reason, as that the memory was given back.
+    /// The system gave no huge page: it has none here, or this container may have no more. Or the memory was given back
+    /// meanwhile, which is told in the same way.
+    NoneGiven,
+    /// Another reason.
     Never,
 }
 
@@ -163,9 +173,14 @@ fn collapse(page: Range<usize>) -> Outcome {
     if unsafe { libc::madvise(start, page.len(), COLLAPSE) } == 0 {
         return Outcome::Moved;
     }
-    match std::io::Error::last_os_error().raw_os_error() {
-        Some(libc::EAGAIN) => Outcome::NotNow,
-        Some(libc::ENOMEM) => Outcome::NoneLeft,
+    std::io::Error::last_os_error().raw_os_error().map_or(Outcome::Never, outcome_of)
+}
+
+#[cfg(target_os = "linux")]
+fn outcome_of(error: libc::c_int) -> Outcome {
+    match error {
+        libc::EAGAIN => Outcome::NotNow,
+        libc::ENOMEM | libc::EBUSY => Outcome::NoneGiven,
         _ => Outcome::Never,
     }
 }
@@ -231,11 +246,19 @@ mod tests {
         assert!(!is_in_use(&(16..24), 6));
     }
 
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn what_is_not_mapped_is_not_moved() {
+        assert_ne!(collapse(2 << 20..4 << 20), Outcome::Moved);
+        let outcomes = [libc::EAGAIN, libc::ENOMEM, libc::EBUSY, libc::EINVAL].map(outcome_of);
+        assert_eq!(outcomes, [Outcome::NotNow, Outcome::NoneGiven, Outcome::NoneGiven, Outcome::Never]);
+    }
+
     #[test]
     fn a_page_that_cannot_be_moved_keeps_no_other_from_it() {
-        let pages = || (0..4).map(|index| index * 8..index * 8 + 8);
+        let pages = || (0..6).map(|index| index * 8..index * 8 + 8);
         let moved_where = |outcome: &dyn Fn(usize, usize) -> Outcome| {
-            let calls = RefCell::new([0; 4]);
+            let calls = RefCell::new([0; 6]);
             let collapse = |page: Range<usize>| {
                 calls.borrow_mut()[page.start / 8] += 1;
                 outcome(page.start / 8, calls.borrow()[page.start / 8])
@@ -244,12 +267,16 @@ mod tests {
             (moved, calls.into_inner())
         };
         let second = |outcome: Outcome| move |page, _| if page == 1 { outcome } else { Outcome::Moved };
-        assert_eq!(moved_where(&second(Outcome::Moved)), (32, [1, 1, 1, 1]));
-        assert_eq!(moved_where(&second(Outcome::Never)), (24, [1, 1, 1, 1]));
-        assert_eq!(moved_where(&second(Outcome::NotNow)), (24, [1, 3, 1, 1]), "tried again, but not for ever");
-        assert_eq!(moved_where(&second(Outcome::NoneLeft)), (8, [1, 1, 0, 0]), "nor is there one for the others");
+        assert_eq!(moved_where(&second(Outcome::Moved)), (48, [1; 6]));
+        assert_eq!(moved_where(&second(Outcome::Never)), (40, [1; 6]));
+        assert_eq!(moved_where(&second(Outcome::NotNow)), (40, [1, 3, 1, 1, 1, 1]), "tried again, but not for ever");
+        assert_eq!(moved_where(&second(Outcome::NoneGiven)), (40, [1; 6]), "it may have been given back");
         let at_the_third = |_, call| if call < 3 { Outcome::NotNow } else { Outcome::Moved };
-        assert_eq!(moved_where(&at_the_third), (32, [3, 3, 3, 3]));
+        assert_eq!(moved_where(&at_the_third), (48, [3; 6]));
+        let from_the_third = |page, _| if page >= 2 { Outcome::NoneGiven } else { Outcome::Moved };
+        assert_eq!(moved_where(&from_the_third), (16, [1, 1, 1, 1, 1, 0]), "there are none left");
+        let every_other = |page, _| if page % 2 == 1 { Outcome::NoneGiven } else { Outcome::Moved };
+        assert_eq!(moved_where(&every_other), (24, [1; 6]));
     }
 
     #[test]

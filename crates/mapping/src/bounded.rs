@@ -81,7 +81,8 @@ impl Mapper for BoundedMapper {
             budget.spend(part.spent());
         }
 
-        // Also where the program, which can't be stopped anywhere, took more than its part.
+        // Also where the program, which can't be stopped anywhere, took more than its part: annealing alone with half
+        // of the steps makes the same moves.
         let part =
             Budget::start(&MapperLimits { steps: if is_small { budget.left() } else { limits.steps } / 2, ..*limits });
         if part.reason(incumbent.makespan, lower).is_none()
@@ -158,8 +159,8 @@ fn search_from(
 }
 
 /// As long as there is a gap and there are steps, other local searches go on from what is best, each longer than the
-/// one before; every other one leaves all but the longest part alone. After some of them, branch and bound has a share
-/// of the steps.
+/// one before where there are steps for it; every other one leaves all but the longest part alone. After some of them,
+/// branch and bound has a share of the steps.
 fn search_on(
     problem: &MappingProblem,
     longest: NodeRange,
@@ -174,6 +175,7 @@ fn search_on(
         }
         let nodes = if seed % 2 == 1 { longest } else { NodeRange::all(problem) };
         let moves = MOVES_PER_NODE * nodes.len() * (1 + seed / 2).min(MOST_LONGER) as usize;
+        // Annealing from the lists went before: the first one that moves all nodes begins hotter.
         *incumbent = improve(
             problem,
             incumbent,

@@ -146,8 +146,8 @@ fn a_team_that_disappoints_is_given_up() {
     assert!(front.iter().all(|plan| plan.stages.iter().all(|stage| !stage.has_teams())));
 }
 
-/// Whatever the effort, one plan with teams is evaluated to its end: a search that gives up in the middle of several
-/// would leave them out even where they are twice as fast.
+/// Whatever the effort, the first plan with teams is evaluated: a search that gives up in the middle of several would
+/// leave them out however fast they are.
 #[test]
 fn the_least_effort_is_enough_for_a_team_that_pays() {
     let model = millstream_zoo::build("googlenet").unwrap();

@@ -35,6 +35,6 @@ mod untested;
 
 pub use boards::board;
 pub use graphs::{chain, chain_of, diamond, find_operators, graph, pointwise};
-pub use huge_pages::{bytes_in_huge_pages, refused_huge_pages};
+pub use huge_pages::{bytes_in_huge_pages, refused_huge_pages, were_refused_since};
 pub use tables::{connect, table, uniform_table};
 pub use untested::{UNTESTED, not_tested};

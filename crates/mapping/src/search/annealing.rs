@@ -58,3 +58,23 @@ pub(crate) fn anneal(problem: &MappingProblem, start: Incumbent, lower: Nanoseco
     }
     incumbent
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+    use super::*;
+
+    /// Whether they are a multiple of its nodes or not.
+    #[test]
+    fn all_steps_are_taken() {
+        let row = |index: u64| vec![Some(Nanoseconds(100 + index * 37 % 91)), Some(Nanoseconds(150 + index * 53 % 77))];
+        let names = (0..7).map(|index| format!("n{index}")).collect();
+        let problem = MappingProblem::new(names, (0..7).map(row).collect(), Vec::new()).unwrap();
+        for steps in [1, 6, 7, 8, 20_000, 400_003] {
+            let mapping = Annealing.map(&problem, &MapperLimits { steps, ..MapperLimits::default() }).unwrap();
+            assert_eq!(mapping.outcome, Outcome::StepLimit, "{steps}");
+            assert!((steps..steps + 7).contains(&mapping.steps), "{} of {steps}", mapping.steps);
+        }
+    }
+}

@@ -18,6 +18,7 @@ pub(crate) struct Incumbent {
 /// How a local search goes on.
 #[derive(Debug, Clone)]
 pub(crate) struct AnnealingSettings {
+    /// The most moves; annealing makes fewer where there are not enough steps for them.
     pub(crate) moves: usize,
     /// Seed of the random moves; equal seeds give equal results.
     pub(crate) seed: u64,

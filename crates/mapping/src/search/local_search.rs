@@ -23,7 +23,7 @@ const LATER_TEMPERATURES: [f64; 4] = [1.0, 3.0, 1.0, 10.0];
 pub(crate) const MOVES_PER_NODE: usize = 6000;
 /// Moves for each node that a search has at least, even if it takes more than its part of what is left.
 const LEAST_MOVES_PER_NODE: usize = 1000;
-/// How many of the moves to another processor are exchanges, which leave both about as busy as before.
+/// How many of the moves to another processor are tried as exchanges first, which leave both about as busy as before.
 const EXCHANGES: f64 = 0.5;
 /// How many of the moves change what the makespan depends on, where only orders can be changed. Where nodes can go
 /// elsewhere, moves anywhere find better mappings.
@@ -38,7 +38,8 @@ pub(crate) fn later_temperature(searches: u64) -> f64 {
 }
 
 /// Improves on `start` until all moves are made, the lower bound is reached or the budget says stop. Annealing makes no
-/// more moves than it has steps for, as one that is cut off has not cooled down, and leaves most of these to others.
+/// more moves than it has steps for, as one that is cut off has not cooled down; where there are many, it leaves most
+/// of these to others.
 pub(crate) fn improve(
     problem: &MappingProblem,
     start: &Incumbent,
@@ -94,9 +95,9 @@ pub(crate) fn improve(
 }
 
 /// The moves of a search that cools down within what is left, of which it takes a quarter, or more where that would be
-/// too little.
+/// too little. What is left for a part of a move counts as one: searches end when nothing is left.
 fn affordable_moves(problem: &MappingProblem, nodes: NodeRange, budget: &Budget<'_>) -> usize {
-    let all = usize::try_from(budget.left()).unwrap_or(usize::MAX) / problem.len().max(1);
+    let all = usize::try_from(budget.left().div_ceil(problem.len().max(1) as u64)).unwrap_or(usize::MAX);
     all.min((all / 4).max(LEAST_MOVES_PER_NODE * nodes.len()))
 }
 
@@ -192,7 +193,8 @@ mod tests {
 
     const THERE: ProcessorId = ProcessorId::new(1);
 
-    /// Tasks that depend on nothing, each as long on one processor as on the other, but for one that only the first runs.
+    /// Tasks that depend on nothing and take as long on one processor as on the other, and one that only the first
+    /// runs.
     fn independent(times: &[u64]) -> MappingProblem {
         let row = |time: &u64| vec![Some(Nanoseconds(*time)); 2];
         let mut rows: Vec<Vec<Option<Nanoseconds>>> = times.iter().map(row).collect();
@@ -220,7 +222,7 @@ mod tests {
         assert_eq!(state.placement, before);
     }
 
-    /// However few steps there are: a search that is cut off is still hot, and one that takes all leaves no other.
+    /// However few steps there are: a search that is cut off is still hot.
     #[test]
     fn a_search_makes_the_moves_that_it_has_steps_for() {
         let problem = independent(&[5; 9]);
@@ -231,6 +233,10 @@ mod tests {
         assert_eq!(affordable(3 * least), least, "no fewer than it needs");
         assert_eq!(affordable(least / 2), least / 2, "all that there are");
         assert_eq!(affordable_moves(&problem, all, &budget(0)), 0);
+        assert_eq!(affordable_moves(&problem, all, &budget(nodes as u64 + 1)), 2, "nothing stays left");
+        let some = NodeRange::between(None, TaskId::new(4));
+        let few = affordable_moves(&problem, some, &budget((least * nodes) as u64));
+        assert_eq!(few, LEAST_MOVES_PER_NODE * some.len(), "of all nodes it is what they need");
 
         let start = best_of(LISTS, &problem, &MapperLimits::default()).unwrap();
         let settings =
@@ -238,6 +244,9 @@ mod tests {
         let budget = budget((40 * least * nodes) as u64);
         improve(&problem, &start, Nanoseconds(1), &settings, &budget);
         assert_eq!(budget.spent(), (10 * least * nodes) as u64);
+
+        let none = Budget::start(&MapperLimits { steps: 0, ..MapperLimits::default() });
+        assert_eq!(improve(&problem, &start, Nanoseconds(1), &settings, &none), start);
     }
 
     #[test]
@@ -246,8 +255,8 @@ mod tests {
         assert_eq!(temperatures, [0.01, 0.03, 0.01, 0.1, 0.01]);
     }
 
-    /// Loads that no single move brings nearer to each other, each a tenth of a processor's: only exchanges do. The
-    /// last temperature is no nearer than this.
+    /// Loads that no single move brings nearer to each other, each a tenth of a processor's: only exchanges do. They
+    /// are evened out to what a move may lose at the last temperature.
     #[test]
     fn loads_are_evened_out_by_exchanges() {
         let times: Vec<u64> = (0..20).map(|index| 1_000_000 + index * index * index * 7919 % 65_537).collect();

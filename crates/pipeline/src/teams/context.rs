@@ -15,7 +15,8 @@ use crate::teams::regions::Regions;
 use crate::teams::subgraph_range::SubgraphRange;
 use crate::teams::windows::Windows;
 
-/// What evaluating teams for one search may take at the usual effort, in evaluations of single operators.
+/// What evaluating teams for one search may take at the usual effort, in evaluations of single operators, beside those
+/// of the first plan.
 pub(crate) const MOST_EVALUATIONS: u64 = 3_000_000;
 
 /// What all teams of a problem share: the network with its subgraphs, the costs, limits, and what evaluating teams has
