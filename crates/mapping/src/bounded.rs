@@ -16,7 +16,7 @@ use crate::problem::node_range::NodeRange;
 use crate::quick::first_part;
 use crate::search::annealing::anneal;
 use crate::search::incumbent::{AnnealingSettings, Incumbent, finish};
-use crate::search::local_search::{FIRST_TEMPERATURE, MOVES_PER_NODE, improve, later_temperature};
+use crate::search::local_search::{FIRST_TEMPERATURE, MOVES_PER_NODE, SHARE, improve, later_temperature};
 use crate::search::starts::{LISTS, best_of};
 use crate::series::Series;
 use crate::{branch_and_bound, programs};
@@ -147,6 +147,7 @@ fn search_from(
     for (seed, first_temperature) in [(0, FIRST_TEMPERATURE), (1, FIRST_TEMPERATURE / 3.0)] {
         let settings = AnnealingSettings {
             moves: MOVES_PER_NODE * problem.len(),
+            share: 1,
             seed,
             nodes: NodeRange::all(problem),
             first_temperature,
@@ -180,7 +181,7 @@ fn search_on(
             problem,
             incumbent,
             *lower,
-            &AnnealingSettings { moves, seed, nodes, first_temperature: later_temperature(seed / 2) },
+            &AnnealingSettings { moves, share: SHARE, seed, nodes, first_temperature: later_temperature(seed / 2) },
             budget,
         );
         let states = MORE_STATES.min(budget.left() / STEPS_PER_STATE);

@@ -58,6 +58,7 @@ pub(crate) fn first_part(
         }
         let settings = AnnealingSettings {
             moves: FIRST_MOVES_PER_NODE * problem.len(),
+            share: 1,
             seed: 0,
             nodes: NodeRange::all(problem),
             first_temperature: FIRST_TEMPERATURE,

@@ -12,7 +12,7 @@ use crate::mapper::outcome::Outcome;
 use crate::problem::MappingProblem;
 use crate::problem::node_range::NodeRange;
 use crate::search::incumbent::{AnnealingSettings, Incumbent, finish};
-use crate::search::local_search::{MOVES_PER_NODE, improve, later_temperature};
+use crate::search::local_search::{MOVES_PER_NODE, SHARE, improve, later_temperature};
 use crate::search::starts::{LISTS, best_of};
 
 /// Simulated annealing alone, from the best list on, again and again from what is best until all steps are taken: what
@@ -47,6 +47,7 @@ pub(crate) fn anneal(problem: &MappingProblem, start: Incumbent, lower: Nanoseco
         }
         let settings = AnnealingSettings {
             moves: MOVES_PER_NODE * problem.len(),
+            share: SHARE,
             seed,
             nodes: NodeRange::all(problem),
             first_temperature: later_temperature(seed),

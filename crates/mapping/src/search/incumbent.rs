@@ -20,6 +20,8 @@ pub(crate) struct Incumbent {
 pub(crate) struct AnnealingSettings {
     /// The most moves; annealing makes fewer where there are not enough steps for them.
     pub(crate) moves: usize,
+    /// Annealing takes one in so many of the steps that are left at the most, unless that is too little.
+    pub(crate) share: u64,
     /// Seed of the random moves; equal seeds give equal results.
     pub(crate) seed: u64,
     /// The nodes that it moves.

@@ -21,6 +21,8 @@ const LAST_TEMPERATURE: f64 = 0.000_1;
 const LATER_TEMPERATURES: [f64; 4] = [1.0, 3.0, 1.0, 10.0];
 /// Moves for each node of a search that takes its time.
 pub(crate) const MOVES_PER_NODE: usize = 6000;
+/// The share of searches that follow each other.
+pub(crate) const SHARE: u64 = 4;
 /// Moves for each node that a search has at least, even if it takes more than its part of what is left.
 const LEAST_MOVES_PER_NODE: usize = 1000;
 /// How many of the moves to another processor are tried as exchanges first, which leave both about as busy as before.
@@ -38,8 +40,7 @@ pub(crate) fn later_temperature(searches: u64) -> f64 {
 }
 
 /// Improves on `start` until all moves are made, the lower bound is reached or the budget says stop. Annealing makes no
-/// more moves than it has steps for, as one that is cut off has not cooled down; where there are many, it leaves most
-/// of these to others.
+/// more moves than it has steps for, as one that is cut off has not cooled down.
 pub(crate) fn improve(
     problem: &MappingProblem,
     start: &Incumbent,
@@ -47,7 +48,7 @@ pub(crate) fn improve(
     settings: &AnnealingSettings,
     budget: &Budget<'_>,
 ) -> Incumbent {
-    let AnnealingSettings { moves, seed, nodes, first_temperature } = *settings;
+    let AnnealingSettings { moves, share, seed, nodes, first_temperature } = *settings;
     let mut best = start.clone();
     let movable: Vec<TaskId> = nodes.nodes().filter(|&node| problem.supporting(node).count() > 1).collect();
 
@@ -58,7 +59,7 @@ pub(crate) fn improve(
         return tabu::improve_order(problem, start, lower_bound, settings, budget);
     }
 
-    let moves = moves.min(affordable_moves(problem, nodes, budget));
+    let moves = moves.min(affordable_moves(problem, nodes, share, budget));
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let mut state = State::new(problem, &start.order);
     let mut current = state.evaluate(|_, _| {});
@@ -94,11 +95,11 @@ pub(crate) fn improve(
     best
 }
 
-/// The moves of a search that cools down within what is left, of which it takes a quarter, or more where that would be
-/// too little. What is left for a part of a move counts as one: searches end when nothing is left.
-fn affordable_moves(problem: &MappingProblem, nodes: NodeRange, budget: &Budget<'_>) -> usize {
+/// The moves of a search that cools down within what is left, of which it takes one in `share`, or more where that
+/// would be too little. What is left for a part of a move counts as one: searches end when nothing is left.
+fn affordable_moves(problem: &MappingProblem, nodes: NodeRange, share: u64, budget: &Budget<'_>) -> usize {
     let all = usize::try_from(budget.left().div_ceil(problem.len().max(1) as u64)).unwrap_or(usize::MAX);
-    all.min((all / 4).max(LEAST_MOVES_PER_NODE * nodes.len()))
+    all.min((all / share.max(1) as usize).max(LEAST_MOVES_PER_NODE * nodes.len()))
 }
 
 /// Changes something that the makespan depends on: a node goes before the one that its processor does before it. `None`
@@ -228,19 +229,26 @@ mod tests {
         let problem = independent(&[5; 9]);
         let (all, nodes) = (NodeRange::all(&problem), problem.len());
         let least = LEAST_MOVES_PER_NODE * nodes;
-        let affordable = |moves: usize| affordable_moves(&problem, all, &budget((moves * nodes) as u64));
+        let affordable = |moves: usize| affordable_moves(&problem, all, SHARE, &budget((moves * nodes) as u64));
         assert_eq!(affordable(40 * least), 10 * least, "a quarter");
+        let whole = affordable_moves(&problem, all, 1, &budget((40 * least * nodes) as u64));
+        assert_eq!(whole, 40 * least, "where no other is to follow");
         assert_eq!(affordable(3 * least), least, "no fewer than it needs");
         assert_eq!(affordable(least / 2), least / 2, "all that there are");
-        assert_eq!(affordable_moves(&problem, all, &budget(0)), 0);
-        assert_eq!(affordable_moves(&problem, all, &budget(nodes as u64 + 1)), 2, "nothing stays left");
+        assert_eq!(affordable_moves(&problem, all, SHARE, &budget(0)), 0);
+        assert_eq!(affordable_moves(&problem, all, SHARE, &budget(nodes as u64 + 1)), 2, "nothing stays left");
         let some = NodeRange::between(None, TaskId::new(4));
-        let few = affordable_moves(&problem, some, &budget((least * nodes) as u64));
+        let few = affordable_moves(&problem, some, SHARE, &budget((least * nodes) as u64));
         assert_eq!(few, LEAST_MOVES_PER_NODE * some.len(), "of all nodes it is what they need");
 
         let start = best_of(LISTS, &problem, &MapperLimits::default()).unwrap();
-        let settings =
-            AnnealingSettings { moves: usize::MAX, seed: 1, nodes: all, first_temperature: FIRST_TEMPERATURE };
+        let settings = AnnealingSettings {
+            moves: usize::MAX,
+            share: SHARE,
+            seed: 1,
+            nodes: all,
+            first_temperature: FIRST_TEMPERATURE,
+        };
         let budget = budget((40 * least * nodes) as u64);
         improve(&problem, &start, Nanoseconds(1), &settings, &budget);
         assert_eq!(budget.spent(), (10 * least * nodes) as u64);
@@ -270,6 +278,7 @@ mod tests {
 
         let settings = AnnealingSettings {
             moves: 40_000,
+            share: 1,
             seed: 1,
             nodes: NodeRange::all(&problem),
             first_temperature: FIRST_TEMPERATURE,

@@ -212,7 +212,8 @@ mod tests {
     }
 
     fn improved(problem: &MappingProblem, moves: usize) -> Incumbent {
-        let settings = AnnealingSettings { moves, seed: 0, nodes: NodeRange::all(problem), first_temperature: 0.0 };
+        let settings =
+            AnnealingSettings { moves, share: 1, seed: 0, nodes: NodeRange::all(problem), first_temperature: 0.0 };
         improve_order(
             problem,
             &first_order(problem),

@@ -15,8 +15,7 @@ use crate::teams::regions::Regions;
 use crate::teams::subgraph_range::SubgraphRange;
 use crate::teams::windows::Windows;
 
-/// What evaluating teams for one search may take at the usual effort, in evaluations of single operators, beside those
-/// of the first plan.
+/// What evaluating teams for one search may take at the usual effort, in evaluations of single operators.
 pub(crate) const MOST_EVALUATIONS: u64 = 3_000_000;
 
 /// What all teams of a problem share: the network with its subgraphs, the costs, limits, and what evaluating teams has
@@ -64,9 +63,10 @@ impl TeamContext {
         }
     }
 
-    /// What evaluating teams may have taken in the end if it begins now, in evaluations of single operators.
-    pub(crate) fn most_spent(&self) -> u64 {
-        self.spent().saturating_add(self.effort.steps(MOST_EVALUATIONS))
+    /// What evaluating teams may have taken in the end if it begins now and may take so many times the effort, in
+    /// evaluations of single operators.
+    pub(crate) fn most_spent(&self, times: u64) -> u64 {
+        self.spent().saturating_add(self.effort.steps(MOST_EVALUATIONS).saturating_mul(times))
     }
 
     /// What evaluating teams has taken so far, in evaluations of single operators.

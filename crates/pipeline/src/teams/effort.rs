@@ -3,8 +3,7 @@
 use crate::error::PipelineError;
 
 /// How much work a search puts into teams, in terms of the usual: 2 is about twice the time. It changes how long single
-/// mappings are improved, and how early a search gives up a team that does not look promising. However little it is,
-/// the first teams that promise something are looked at.
+/// mappings are improved, and how early a search gives up a team that does not look promising.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
 pub struct Effort(f64);
 
