@@ -177,13 +177,10 @@ fn search_on(
         let nodes = if seed % 2 == 1 { longest } else { NodeRange::all(problem) };
         let moves = MOVES_PER_NODE * nodes.len() * (1 + seed / 2).min(MOST_LONGER) as usize;
         // Annealing from the lists went before: the first one that moves all nodes begins hotter.
-        *incumbent = improve(
-            problem,
-            incumbent,
-            *lower,
-            &AnnealingSettings { moves, share: SHARE, seed, nodes, first_temperature: later_temperature(seed / 2) },
-            budget,
-        );
+        let first_temperature = later_temperature(seed / 2);
+        let settings = AnnealingSettings { moves, share: SHARE, seed, nodes, first_temperature };
+        *incumbent = improve(problem, incumbent, *lower, &settings, budget);
+
         let states = MORE_STATES.min(budget.left() / STEPS_PER_STATE);
         if seed == RESTARTS && branch_and_bound::search(problem, incumbent, states, budget) {
             *lower = incumbent.makespan;

@@ -213,10 +213,11 @@ mod tests {
     use millstream_test_support::{board, table};
 
     use super::*;
+    use crate::front::pareto_front::pareto_front;
     use crate::inputs::ProblemInputs;
     use crate::teams::context::MOST_EVALUATIONS;
     use crate::teams::effort::Effort;
-    use crate::{pareto_front, teams_of};
+    use crate::teams::space::teams_of;
 
     /// A search for GoogLeNet's front, in which teams pay, with so much effort.
     struct Searched {
