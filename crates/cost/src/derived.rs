@@ -47,7 +47,7 @@ impl CostTable {
         derived.crossings.clone_from(crossings);
         derived.frame_costs.clone_from(frame_costs);
 
-        let slower = |time: Nanoseconds, factor: f64| Nanoseconds((time.0 as f64 * factor).round() as u64);
+        let slower = |time: Nanoseconds, factor: f64| Nanoseconds::rounded(time.0 as f64 * factor);
         for (to, &DerivedClass { like: from, slowdown: factor, .. }) in derived.class_ids().zip(classes) {
             for operator in self.operator_ids() {
                 let source = self.operator_cell(from, operator);

@@ -33,6 +33,6 @@ impl RowCost {
         let computing = whole.0 as f64 * (fixed + (1.0 - fixed) * share).min(1.0);
         let read = if place.is_head { self.start.0 as f64 + self.read.0 as f64 * share } else { 0.0 };
         let write = if place.is_last { self.write.0 as f64 * share } else { 0.0 };
-        Nanoseconds((computing + read + write).round() as u64)
+        Nanoseconds::rounded(computing + read + write)
     }
 }
