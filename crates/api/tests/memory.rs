@@ -84,7 +84,7 @@ fn periods_agree(is_wanted: impl Fn(usize, usize) -> bool, least: usize) {
     let machines: Vec<(String, Machine)> =
         machines().into_iter().filter(|(_, machine)| machine.board().memory_bytes_per_second().is_some()).collect();
     assert!(machines.len() >= 24, "{}", machines.len());
-    let mut slowed = 0;
+    let (mut slowed, mut begun_with_replicas) = (0, 0);
     for (place, name) in millstream_zoo::names().enumerate() {
         let network = network(name);
         let graph = network.graph();
@@ -110,9 +110,11 @@ fn periods_agree(is_wanted: impl Fn(usize, usize) -> bool, least: usize) {
             // A period that was simulated is the slope of a line.
             let bound = ThroughputBound::of(graph, machine.board(), &table).period.seconds();
             assert!(bound <= predicted.period.seconds() * (1.0 + 1e-3), "{name} on {board}: {schedule} {bound}");
+            begun_with_replicas += usize::from(schedule.stages[0].replicas.len() > 1);
             slowed += usize::from(predicted.period.seconds() > 1.02 * plan.period.seconds());
         }
     }
+    assert!(begun_with_replicas > least, "{begun_with_replicas} pipelines begin with replicas");
     assert!(slowed > least, "memory should hold up many of these pipelines, not {slowed}");
 }
 

@@ -55,7 +55,7 @@ fn at(at: u64, kind: DisturbanceKind) -> Disturbance {
 #[test]
 fn conditions_that_hold_nobody_up_change_nothing() {
     let (graph, table) = (graph(), table(true));
-    let schedule = schedule(&graph, &[&[("B", 0)], &[("s", 1)]]);
+    let schedule = schedule(&graph, &[&[("B", 0), ("B", 2)], &[("s", 1)]]);
     let stream = SimulatedNetwork::new(&schedule, &graph, &table, 50);
     let plain = simulate_streams(&[stream], &Conditions::default()).unwrap();
     let thermal = Thermal {

@@ -16,6 +16,8 @@ struct Worker {
     tasks: Vec<(f64, f64)>,
     /// The task that it is at, and what is left of it at full speed; `None` while it waits for a frame.
     at: Option<(usize, f64)>,
+    /// When it takes its first frame at the earliest, in nanoseconds.
+    begins: f64,
 }
 
 impl Worker {
@@ -51,7 +53,7 @@ pub(crate) fn period_seconds(schedule: &Schedule, graph: &Graph, table: &CostTab
     waiting[0] = schedule.frames_in_flight();
     let (mut now, mut ends) = (0.0, Vec::new());
     while ends.len() < FRAMES {
-        for worker in workers.iter_mut().rev().filter(|worker| worker.at.is_none()) {
+        for worker in workers.iter_mut().rev().filter(|worker| worker.at.is_none() && worker.begins < now + 1e-6) {
             if waiting[worker.stage] > 0 {
                 waiting[worker.stage] -= 1;
                 worker.at = Some((0, worker.tasks[0].0));
@@ -62,7 +64,8 @@ pub(crate) fn period_seconds(schedule: &Schedule, graph: &Graph, table: &CostTab
         let most = most_each(&wanted, bytes_per_second * 1e-9);
         let speed = |worker: &Worker| (most / worker.wanted()).min(1.0);
         let until_next = |worker: &Worker| worker.at.map_or(f64::INFINITY, |(_, left)| left / speed(worker));
-        let step = workers.iter().map(until_next).fold(f64::INFINITY, f64::min);
+        let begins = workers.iter().map(|worker| worker.begins - now).filter(|left| *left > 1e-6);
+        let step = workers.iter().map(until_next).chain(begins).fold(f64::INFINITY, f64::min);
         now += step;
         for worker in &mut workers {
             if worker.work(step * speed(worker)) {
@@ -90,8 +93,15 @@ fn workers(schedule: &Schedule, graph: &Graph, table: &CostTable) -> Vec<Worker>
                 tasks.push((time.0 as f64, graph.operator(id).work.bytes() as f64));
             }
             tasks.retain(|(time, _)| *time > 0.0);
-            workers.push(Worker { stage, tasks, at: None });
+            workers.push(Worker { stage, tasks, at: None, begins: 0.0 });
         }
+    }
+    // Those of the first stage begin as far apart as its frames are where nobody waits for memory.
+    let first = schedule.stages[0].replicas.len();
+    let rate = |worker: &Worker| 1.0 / worker.tasks.iter().map(|(time, _)| time).sum::<f64>();
+    let period = 1.0 / workers[..first].iter().map(rate).sum::<f64>();
+    for (place, worker) in workers[..first].iter_mut().enumerate() {
+        worker.begins = place as f64 * period;
     }
     workers
 }

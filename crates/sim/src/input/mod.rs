@@ -4,3 +4,4 @@ pub(crate) mod checks;
 pub(crate) mod conditions;
 pub(crate) mod settings;
 pub(crate) mod simulated_network;
+pub(crate) mod wanted_memory;

@@ -27,12 +27,33 @@ pub(crate) struct Dispatcher<'s, 'a> {
     pub(crate) noise: &'s mut Noise,
     /// Whether every stream goes on until all are through.
     pub(crate) keeps_all_busy: bool,
+    /// Whether replicas of a first stage begin one after the other.
+    pub(crate) staggers_replicas: bool,
 }
 
 impl Dispatcher<'_, '_> {
     /// The process that runs operators.
     pub(crate) fn operators(&mut self) -> OperatorRunner<'_> {
         OperatorRunner { queue: self.queue, board: self.board, noise: self.noise }
+    }
+
+    /// Lets the replicas of a stream's first stage begin from now on, each a period of the stage after the one before,
+    /// if they may compete for memory and frames are always there.
+    ///
+    /// Replicas that begin together would want the memory at the same moments for ever, if no noise is simulated. On a
+    /// machine they drift apart within a few frames.
+    pub(crate) fn stagger(&mut self, stream: StreamId) {
+        let flow = &self.streams.flows[stream];
+        let Some(&first_stage) = flow.stages.iter().next() else { return };
+        if !self.staggers_replicas || flow.network.interval.is_some() {
+            return;
+        }
+        let mut begins_at = self.queue.now();
+        for replica_index in first_stage.iter().skip(1) {
+            begins_at = begins_at + flow.first_stage_period;
+            self.board.replicas[replica_index].begins_at = begins_at;
+            self.queue.at(begins_at, Event::MayBegin { stream });
+        }
     }
 
     /// Gives a stream's frames to the replicas that are free, and those of streams that waited for their turn after it.
@@ -146,7 +167,7 @@ impl Dispatcher<'_, '_> {
         let mut has_moved = false;
         for replica_index in self.streams.flows[stream].stages[stage].iter() {
             let replica = &self.board.replicas[replica_index];
-            if replica.frame.is_some() || replica.is_lost {
+            if replica.frame.is_some() || replica.is_lost || replica.begins_at > self.queue.now() {
                 continue;
             }
             if let Some(frame) = self.next_frame(stream, stage) {

@@ -89,6 +89,7 @@ impl FaultInjector<'_, '_> {
         flow.fell_back = Some(now);
         // It can't fail: the fallback was evaluated at the start.
         let _ = install(stream, fallback, self.dispatcher.board, self.dispatcher.streams);
+        self.dispatcher.stagger(stream);
     }
 
     /// Gives a unit back to the replicas that need it and no other lost one.

@@ -5,6 +5,7 @@ use millstream_schedule::ScheduleError;
 use crate::error::SimulationError;
 use crate::input::conditions::{Conditions, DisturbanceKind};
 use crate::input::simulated_network::SimulatedNetwork;
+use crate::input::wanted_memory::may_compete_for_memory;
 use crate::outcome::Simulation;
 use crate::processes::dispatcher::Dispatcher;
 use crate::processes::fault_injector::FaultInjector;
@@ -34,6 +35,8 @@ pub(crate) struct EventLoop<'a> {
     streams: Streams<'a>,
     /// Temperatures of clusters, where they are simulated.
     temperatures: Vec<ClusterTemperature>,
+    /// Whether processors can compete for memory.
+    may_compete_for_memory: bool,
 }
 
 impl<'a> EventLoop<'a> {
@@ -60,6 +63,7 @@ impl<'a> EventLoop<'a> {
             links: LinkOccupancy::default(),
             streams,
             temperatures: Vec::new(),
+            may_compete_for_memory: may_compete_for_memory(networks, conditions),
         })
     }
 
@@ -92,6 +96,8 @@ impl<'a> EventLoop<'a> {
         for (index, disturbance) in self.conditions.disturbances.iter().enumerate() {
             self.queue.at(disturbance.at, Event::Disturbance(DisturbanceId::new(index)));
         }
+        // Whoever takes turns with others may begin with the first of them.
+        self.streams.flows.numbers().iter().for_each(|stream| self.dispatcher().stagger(stream));
         for stream in self.streams.flows.numbers().iter() {
             if let Some(interval) = self.streams.flows[stream].network.interval {
                 self.queue.at(interval, Event::FrameArrived { stream });
@@ -107,6 +113,7 @@ impl<'a> EventLoop<'a> {
     fn handle(&mut self, event: Event) {
         match event {
             Event::Replica { replica_index, step, .. } => self.advance(replica_index, step),
+            Event::MayBegin { stream } => self.dispatcher().dispatch(stream),
             Event::LinkFree => self.dispatcher().dispatch_all(),
             Event::Crossed(crossed) => self.dispatcher().frame_crossed(crossed),
             Event::FrameArrived { stream } => self.dispatcher().frame_arrived(stream),
@@ -169,6 +176,7 @@ impl<'a> EventLoop<'a> {
             streams: &mut self.streams,
             noise: &mut self.noise,
             keeps_all_busy: self.conditions.keeps_all_busy,
+            staggers_replicas: self.may_compete_for_memory,
         }
     }
 }

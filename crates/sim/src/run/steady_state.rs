@@ -2,11 +2,12 @@
 
 use millstream_cost::{CostTable, Nanoseconds};
 use millstream_graph::Graph;
-use millstream_schedule::{Assignment, Energy, Evaluation, Schedule, StageEvaluation, shared_period};
+use millstream_schedule::{Energy, Evaluation, Schedule, StageEvaluation, shared_period};
 
 use crate::error::SimulationError;
 use crate::input::conditions::Conditions;
 use crate::input::simulated_network::SimulatedNetwork;
+use crate::input::wanted_memory::may_compete_for_memory;
 use crate::run::entry_points::simulate_streams;
 
 /// Period, latency and energy of a schedule through which frames flow without pause.
@@ -55,17 +56,15 @@ impl SteadyState {
         memory_bytes_per_second: Option<f64>,
     ) -> Result<Self, SimulationError> {
         let alone = schedule.evaluate(graph, table)?;
-        let competes = |rate: f64| most_wanted(schedule, graph, table).is_none_or(|wanted| wanted > rate);
+        let network = SimulatedNetwork::new(schedule, graph, table, frames);
+        let conditions = Conditions { memory_bytes_per_second, ..Conditions::default() };
         let alone_waits = alone.shares_board_links();
         let least_period = if alone_waits { alone.least_period() } else { Nanoseconds::ZERO };
-        if !memory_bytes_per_second.is_some_and(competes) && !alone_waits {
+        if !may_compete_for_memory(&[network], &conditions) && !alone_waits {
             return Ok(Self { evaluation: alone, energy: schedule.energy(graph, table)? });
         }
 
-        let conditions = Conditions { memory_bytes_per_second, ..Conditions::default() };
-        let simulation = simulate_streams(&[SimulatedNetwork::new(schedule, graph, table, frames)], &conditions)?
-            .pop()
-            .unwrap_or_default();
+        let simulation = simulate_streams(&[network], &conditions)?.pop().unwrap_or_default();
 
         let of_stage = |(alone, times): (&StageEvaluation, &Vec<Option<Nanoseconds>>)| {
             let pairs = alone.replica_times.iter().zip(times);
@@ -88,22 +87,4 @@ impl SteadyState {
         let energy = simulation.steady_energy(schedule, table);
         Ok(Self { evaluation, energy })
     }
-}
-
-/// Bytes a second that all processors together want at most: each while it runs the operator that wants the most.
-/// `None` if it is not easily known, because parts of operators may want more than the whole does.
-fn most_wanted(schedule: &Schedule, graph: &Graph, table: &CostTable) -> Option<f64> {
-    let replicas = || schedule.stages.iter().flat_map(|stage| &stage.replicas);
-    if replicas().any(|replica| !replica.splits.is_empty()) {
-        return None;
-    }
-    let of_assignment = |assignment: &Assignment| {
-        let processor = table.find(&assignment.processor.class())?;
-        let wanted = assignment.operators.iter().filter_map(|&id| {
-            let time = table.time(processor, id).filter(|&time| time > Nanoseconds::ZERO)?;
-            Some(graph.operator(id).work.bytes() as f64 / time.seconds())
-        });
-        Some(wanted.fold(0.0, f64::max))
-    };
-    Some(replicas().flat_map(|replica| &replica.assignments).filter_map(of_assignment).sum())
 }

@@ -18,6 +18,8 @@ pub(crate) enum Event {
     LinkFree,
     /// A frame has come over a link between hosts.
     Crossed(CrossedFrame),
+    /// A replica of a stream's first stage may begin from now on.
+    MayBegin { stream: StreamId },
     /// The next frame of a stream has arrived from its source.
     FrameArrived { stream: StreamId },
     /// A disturbance begins.

@@ -22,6 +22,8 @@ pub(crate) struct ReplicaState {
     pub(crate) frame: Option<FrameId>,
     /// When it took the frame.
     begun: Nanoseconds,
+    /// Before this time it takes no frame.
+    pub(crate) begins_at: Nanoseconds,
     /// What it has done for frames before this one.
     served: Served,
     /// How often it has been stopped: events that were scheduled before are void.
@@ -76,6 +78,7 @@ impl ReplicaState {
             processor_indices,
             frame: None,
             begun: Nanoseconds::ZERO,
+            begins_at: Nanoseconds::ZERO,
             served: Served::default(),
             epoch: 0,
             is_lost: false,

@@ -57,6 +57,8 @@ pub(crate) struct Flow<'a> {
     pub(crate) stages: StageReplicas,
     /// The stages of the schedule that it started with.
     pub(crate) first_stages: StageReplicas,
+    /// Time between two frames of the first stage if nobody competes with it.
+    pub(crate) first_stage_period: Nanoseconds,
     /// Frames that wait for each stage.
     pub(crate) queues: Numbered<StageId, VecDeque<FrameId>>,
     /// The frames on their way to each stage, if the one before is on another host.
@@ -94,6 +96,7 @@ impl<'a> Flow<'a> {
             network,
             stages: Numbered::default(),
             first_stages: Numbered::default(),
+            first_stage_period: Nanoseconds::ZERO,
             queues: Numbered::default(),
             crossings: Numbered::default(),
             generation: 0,
