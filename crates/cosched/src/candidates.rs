@@ -5,7 +5,7 @@ use millstream_graph::{Along, Graph, OperatorId};
 use millstream_schedule::execution::{ProcessorId, Span, TaskId};
 use millstream_schedule::{Assignment, OperatorSplit, Replica, Task};
 
-use crate::shares::exact_shares;
+use crate::shares::exact_shares_by;
 use crate::trial::Trial;
 
 /// Ways to divide an operator, by its own cost and with more or fewer of its followers.
@@ -48,7 +48,9 @@ pub(crate) fn candidates(
             let times = parts[processor.index()].as_ref()?.iter().map(|part| part.time(channels));
             Some(begins[processor.index()] + times.sum())
         };
-        let Some(shares) = exact_shares(units.channels, units.unit, replica.assignments.len(), cost) else { continue };
+        let never_fall = parts.iter().flatten().flatten().all(PartTimes::never_fall);
+        let found_shares = exact_shares_by(units.channels, units.unit, classes.len(), never_fall, cost);
+        let Some(shares) = found_shares else { continue };
         if shares.made.iter().filter(|&&share| share > 0).count() < 2 {
             continue;
         }

@@ -25,20 +25,58 @@ pub fn exact_shares(
     processors: usize,
     cost: impl Fn(ProcessorId, usize) -> Option<Nanoseconds>,
 ) -> Option<Shares> {
-    let unit = unit.max(1);
-    let units = channels / unit;
-    if units * unit != channels || processors == 0 {
-        return None;
+    let units = units(channels, unit, processors)?;
+    let row = |processor: ProcessorId| (0..=units).map(|count| of_units(&cost, processor, count, unit)).collect();
+    let costs: Vec<Vec<Option<Nanoseconds>>> = ProcessorId::all(processors).map(row).collect();
+    let found = if costs.iter().all(|row| is_monotonic(row)) {
+        by_time(units, processors, |processor, count| costs[processor.index()][count])
+    } else {
+        by_count(&costs)
+    };
+    found.map(|shares| shares.times(unit))
+}
+
+/// The same where the caller may know that more channels never take less time (`never_fall`): of many channels, it asks
+/// for the costs of few numbers then.
+pub(crate) fn exact_shares_by(
+    channels: usize,
+    unit: usize,
+    processors: usize,
+    never_fall: bool,
+    cost: impl Fn(ProcessorId, usize) -> Option<Nanoseconds>,
+) -> Option<Shares> {
+    let units = units(channels, unit, processors)?;
+    if !never_fall || units < MANY_UNITS {
+        return exact_shares(channels, unit, processors, cost);
     }
-    let costs: Vec<Vec<Option<Nanoseconds>>> = ProcessorId::all(processors)
-        .map(|processor| {
-            (0..=units)
-                .map(|count| if count == 0 { Some(Nanoseconds::ZERO) } else { cost(processor, count * unit) })
-                .collect()
-        })
-        .collect();
-    let found = if costs.iter().all(|row| is_monotonic(row)) { by_time(&costs) } else { by_count(&costs) };
-    found.map(|Shares { made, latest }| Shares { made: made.into_iter().map(|units| units * unit).collect(), latest })
+    by_time(units, processors, |processor, count| of_units(&cost, processor, count, unit))
+        .map(|shares| shares.times(unit))
+}
+
+/// From so many units on, looking for a time asks for fewer costs than there are.
+const MANY_UNITS: usize = 48;
+
+/// How many units these channels are; `None` if they are no whole number of them, or nobody can make any.
+fn units(channels: usize, unit: usize, processors: usize) -> Option<usize> {
+    let unit = unit.max(1);
+    (channels.is_multiple_of(unit) && processors > 0).then(|| channels / unit)
+}
+
+impl Shares {
+    /// In channels, where they are in units.
+    fn times(self, unit: usize) -> Self {
+        Self { made: self.made.into_iter().map(|units| units * unit.max(1)).collect(), ..self }
+    }
+}
+
+/// What so many units cost; nothing if there are none.
+fn of_units(
+    cost: &impl Fn(ProcessorId, usize) -> Option<Nanoseconds>,
+    processor: ProcessorId,
+    count: usize,
+    unit: usize,
+) -> Option<Nanoseconds> {
+    if count == 0 { Some(Nanoseconds::ZERO) } else { cost(processor, count * unit.max(1)) }
 }
 
 /// Whether more never takes less; what can't be made takes forever.
@@ -48,28 +86,53 @@ fn is_monotonic(costs: &[Option<Nanoseconds>]) -> bool {
 }
 
 /// In units, for costs that never fall.
-fn by_time(costs: &[Vec<Option<Nanoseconds>>]) -> Option<Shares> {
-    let units = costs.first()?.len() - 1;
-    let most = |row: &[Option<Nanoseconds>], time: Nanoseconds| {
-        row.partition_point(|cost| cost.is_some_and(|cost| cost <= time)).saturating_sub(1)
+///
+/// By bisection of the time in which all processors together can make them. How many units each makes in the times that
+/// are left is known from both ends, so that only those between are looked at.
+fn by_time(
+    units: usize,
+    processors: usize,
+    cost: impl Fn(ProcessorId, usize) -> Option<Nanoseconds>,
+) -> Option<Shares> {
+    // The most that a processor makes by some condition, between what it makes at least and at most.
+    let most = |from: usize, to: usize, is_made: &dyn Fn(usize) -> bool| {
+        let (mut from, mut to) = (from, to);
+        while from < to {
+            let middle = from + (to - from).div_ceil(2);
+            if is_made(middle) { from = middle } else { to = middle - 1 }
+        }
+        from
     };
-    let is_enough = |time: Nanoseconds| costs.iter().map(|row| most(row, time)).sum::<usize>() >= units;
-    let longest = costs.iter().flatten().flatten().copied().max()?;
-    if !is_enough(longest) {
+    let ids = || ProcessorId::all(processors);
+    let all_able = ids().map(|id| most(0, units, &|count| cost(id, count).is_some()));
+    let (mut least, mut largest) = (vec![0; processors], all_able.collect::<Vec<usize>>());
+    if largest.iter().sum::<usize>() < units {
         return None;
     }
+
+    let longest = ids().zip(&largest).filter_map(|(id, &count)| cost(id, count)).max()?;
     let (mut short, mut long) = (Nanoseconds::ZERO, longest);
     while short < long {
         let middle = Nanoseconds(short.0 + (long.0 - short.0) / 2);
-        if is_enough(middle) { long = middle } else { short = middle + Nanoseconds(1) }
+        let in_time = |id: ProcessorId| {
+            let is_made = |count: usize| cost(id, count).is_some_and(|cost| cost <= middle);
+            most(least[id.index()], largest[id.index()], &is_made)
+        };
+        let made: Vec<usize> = ids().map(in_time).collect();
+        if made.iter().sum::<usize>() >= units {
+            (long, largest) = (middle, made);
+        } else {
+            (short, least) = (middle + Nanoseconds(1), made);
+        }
     }
+
     let mut left = units;
-    let take = |row: &Vec<Option<Nanoseconds>>| {
-        let share = most(row, long).min(left);
+    let take = |most: &usize| {
+        let share = left.min(*most);
         left -= share;
         share
     };
-    Some(Shares { made: costs.iter().map(take).collect(), latest: long })
+    Some(Shares { made: largest.iter().map(take).collect(), latest: long })
 }
 
 /// In units, for any costs.
@@ -111,6 +174,7 @@ fn by_count(costs: &[Vec<Option<Nanoseconds>>]) -> Option<Shares> {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
     use proptest::prelude::*;
 
     use super::*;
@@ -139,6 +203,45 @@ mod tests {
             let mut sorted = costs;
             sorted.iter_mut().for_each(|row| row.sort_by_key(|cost| cost.unwrap_or(u64::MAX)));
             check(units, unit, &sorted)?;
+        }
+    }
+
+    /// In the least time for all, every processor in turn makes as much as it can of what is left.
+    fn by_every_time(units: usize, costs: &[Vec<u64>]) -> Option<(Vec<usize>, u64)> {
+        let most = |row: &Vec<u64>, time: u64| (1..=units).filter(|&count| row[count] <= time).count();
+        let times = costs.iter().flatten().copied().collect::<std::collections::BTreeSet<u64>>();
+        let latest = times.into_iter().find(|&time| costs.iter().map(|row| most(row, time)).sum::<usize>() >= units)?;
+        let mut left = units;
+        let take = |row: &Vec<u64>| {
+            let share = most(row, latest).min(left);
+            left -= share;
+            share
+        };
+        Some((costs.iter().map(take).collect(), latest))
+    }
+
+    proptest! {
+        #[test]
+        fn few_costs_are_enough_where_they_never_fall(
+            units in MANY_UNITS..100,
+            unit in 1_usize..4,
+            mut costs in prop::collection::vec(prop::collection::vec(1_u64..400, 101), 1..4),
+        ) {
+            costs.iter_mut().for_each(|row| row.sort_unstable());
+            let cost = |processor: ProcessorId, count: usize| {
+                Some(Nanoseconds(costs[processor.index()][count / unit]))
+            };
+            let found = exact_shares_by(units * unit, unit, costs.len(), true, cost);
+            let (made, latest) = by_every_time(units, &costs).unwrap();
+            let made = made.into_iter().map(|count| count * unit).collect();
+            prop_assert_eq!(found, Some(Shares { made, latest: Nanoseconds(latest) }));
+            let asked = std::cell::Cell::new(0);
+            let counted = |processor: ProcessorId, count: usize| {
+                asked.set(asked.get() + 1);
+                cost(processor, count)
+            };
+            exact_shares_by(units * unit, unit, costs.len(), true, counted);
+            prop_assert!(asked.get() <= MANY_UNITS * costs.len(), "{} costs", asked.get());
         }
     }
 

@@ -21,6 +21,12 @@ pub struct PartTimes {
 }
 
 impl PartTimes {
+    /// Whether it is certain that more channels never take less time: a part that does not depend on them takes no more
+    /// than the whole.
+    pub fn never_fall(&self) -> bool {
+        self.part.fixed_fraction <= 1.0
+    }
+
     /// Time of a part with so many channels.
     #[inline]
     pub fn time(&self, channels: usize) -> Nanoseconds {
@@ -74,6 +80,7 @@ mod tests {
     use millstream_board::ProcessorClass;
 
     use super::*;
+    use crate::cost_entry::CostEntry;
 
     /// Of 1000 ns for 10 channels, a fifth is there whatever the channels. Waves of 4 are three, the last incomplete.
     #[test]
@@ -97,5 +104,32 @@ mod tests {
         // A wave of none is one of one.
         let part = PartCost { wave: 0, ..PartCost::default() };
         assert_eq!([part.fraction(3, 10), part.fraction(3, 0)], [0.3, 3.0]);
+    }
+
+    #[test]
+    fn more_channels_take_no_less_time_where_that_is_said() {
+        let only = OperatorId::new(0);
+        let times = |fixed_fraction: f64, wave: usize, limit: Option<MemoryLimit>| {
+            let mut table = CostTable::new(1, [ProcessorClass::new("B", 1)]);
+            table.set_time(ClassId(0), only, Nanoseconds(997));
+            table.set_part(ClassId(0), only, PartCost { fixed_fraction, wave, apart: Nanoseconds(5) });
+            if let Some(limit) = limit {
+                table.set_memory_limit(ClassId(0), only, limit);
+            }
+            table.part_times(ClassId(0), only, 23, true)
+        };
+        let unlimited = CostEntry::given(Nanoseconds(997));
+        let limits = [None, Some(MemoryLimit { unlimited, bytes: 10_001, bytes_per_second: 1e10 })];
+        let falls = |times: &PartTimes| (1..23).any(|channels| times.time(channels) > times.time(channels + 1));
+        for (fixed_fraction, wave) in [-0.5, 0.0, 0.3, 1.0].into_iter().flat_map(|fixed| [(fixed, 1), (fixed, 7)]) {
+            for limit in limits {
+                let times = times(fixed_fraction, wave, limit);
+                assert!(times.is_some_and(|times| times.never_fall() && !falls(&times)), "{fixed_fraction} {wave}");
+            }
+        }
+        for fixed_fraction in [1.5, f64::NAN] {
+            assert!(times(fixed_fraction, 1, None).is_some_and(|times| !times.never_fall()), "{fixed_fraction}");
+        }
+        assert!(times(1.5, 1, None).is_some_and(|times| falls(&times)));
     }
 }
