@@ -7,6 +7,8 @@ use crate::board::senders::Senders;
 use crate::error::PipelineError;
 use crate::plan::{Plan, PlannedStage};
 use crate::problem::Problem;
+use crate::problem::search_settings::SearchSettings;
+use crate::side_by_side::side_by_side;
 use crate::teams::progress::SearchProgress;
 use crate::teams::team::TeamTime;
 use crate::teams::team_way::TeamTimeKind;
@@ -38,10 +40,10 @@ struct UnevaluatedReplica {
     senders: Senders,
 }
 
-impl TeamTimeKind {
+impl SearchSettings {
     /// A period that is enough shorter than another to be of interest.
-    pub(crate) fn shorter(self, period: Nanoseconds) -> Option<Nanoseconds> {
-        let step = if self == Self::Hoped { (period.0 as f64 * NOT_WORTH) as u64 } else { 0 };
+    pub(crate) fn shorter(&self, period: Nanoseconds) -> Option<Nanoseconds> {
+        let step = if self.has_wide_steps { (period.0 as f64 * NOT_WORTH) as u64 } else { 0 };
         period.0.checked_sub(step.max(1)).map(Nanoseconds)
     }
 }
@@ -70,18 +72,25 @@ impl Problem {
     /// What a search finds, with teams evaluated as far as that can change it.
     pub(crate) fn with_evaluated_teams(
         &self,
-        search: impl Fn(&Self) -> Result<Vec<Plan>, PipelineError>,
+        search: impl Fn(&Self) -> Result<Vec<Plan>, PipelineError> + Sync,
         is_beaten: impl Fn(&Plan, &[Plan]) -> bool,
     ) -> Result<Vec<Plan>, PipelineError> {
         if self.teams.is_empty() || self.settings.team_time_kind != TeamTimeKind::Found {
             return search(self);
         }
-        let known = match search(self) {
+        // No team is evaluated meanwhile.
+        let (hopes, known) = side_by_side(|| search(&self.with_hoped_times()), || search(&self.with_wide_steps()));
+        let known = match known {
             Err(PipelineError::Infeasible) => Vec::new(),
             plans => plans?,
         };
-        self.evaluate_promising_teams(known, &search, is_beaten, MOST_ROUNDS)?;
+        self.evaluate_promising_teams(known, Some(hopes?), &search, is_beaten, MOST_ROUNDS)?;
         search(self)
+    }
+
+    /// The problem with what may be hoped for of teams that were not evaluated.
+    fn with_hoped_times(&self) -> Self {
+        self.with_team_times(TeamTimeKind::Hoped).with_wide_steps()
     }
 
     /// Evaluates teams where that can change what a search finds.
@@ -89,10 +98,12 @@ impl Problem {
     /// The search is run with hopes in place of all times that are not known: bounds, times the ratio of times to
     /// bounds that evaluated teams showed. The teams of the plans that come out are evaluated, until a plan no longer
     /// looks better than everything known (`is_beaten`) or is known itself, again and again until nothing new comes
-    /// out or the effort is spent, of which the first plan with teams may take more.
+    /// out or the effort is spent, of which the first plan with teams may take more. What the first search with hopes
+    /// gives may be known already.
     pub(crate) fn evaluate_promising_teams(
         &self,
         mut known: Vec<Plan>,
+        mut first_hopes: Option<Vec<Plan>>,
         search: impl Fn(&Self) -> Result<Vec<Plan>, PipelineError>,
         is_beaten: impl Fn(&Plan, &[Plan]) -> bool,
         most_rounds: u64,
@@ -100,7 +111,7 @@ impl Problem {
         let Some(first) = self.teams.first().filter(|_| self.settings.team_time_kind == TeamTimeKind::Found) else {
             return Ok(());
         };
-        let hoped = self.with_team_times(TeamTimeKind::Hoped);
+        let hoped = self.with_hoped_times();
         let context = first.team.context();
         let most_rounds = context.effort.steps(most_rounds).max(1);
         let (most_spent, most_of_first) = (context.most_spent(1), context.most_spent(FIRST_PLAN));
@@ -108,7 +119,7 @@ impl Problem {
 
         for rounds in 0..most_rounds {
             let mut is_settled = true;
-            let hopes = search(&hoped)?;
+            let hopes = first_hopes.take().map_or_else(|| search(&hoped), Ok)?;
             let gap = shortest(&known) / shortest(&hopes).max(1.0) - 1.0;
             if !self.should_continue(&SearchProgress { rounds, most_rounds, gap: gap.max(0.0) }) {
                 break;

@@ -1,10 +1,12 @@
 //! From costs to plans: the search.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use millstream_board::Board;
 use millstream_cost::{CostTable, Nanoseconds};
 use millstream_pipeline::{
-    Constraints, PeriodBound, PipelineError, Plan, PlansWithinMemory, Problem, ProblemInputs, TeamSpace,
-    ThroughputBound, best_period, energy_front_within_memory, pareto_front_within_memory,
+    Constraints, Effort, PeriodBound, PipelineError, Plan, PlansWithinMemory, Problem, ProblemInputs, TeamSpace,
+    ThroughputBound, best_period, energy_front_within_memory, pareto_front_within_memory, side_by_side,
 };
 use millstream_sim::SteadyState;
 
@@ -64,22 +66,31 @@ impl Plans {
         let memory = SharedMemory::new(network, board, table);
         let board = &with_what_has_times(board, table);
         let within_memory = table.within_memory_of(board, network.graph());
-        let space = TeamSpace::of(board);
         let inputs = SearchInputs { network, board, table: &within_memory };
-        let (problem, searched) = searched_problem(inputs, space, aim, &lessons)?;
+        let by_costs = problem_with_teams(inputs, TeamSpace::of(board), aim.effort)?;
         let (name, watcher) = (activity(network), control.clone());
-        let problem = problem.with_progress(move |progress| {
+        let problem = with_lessons(by_costs.clone(), inputs, &aim, &lessons)?.with_progress(move |progress| {
             watcher.searching(&name, progress);
             !watcher.is_cancelled()
         });
 
-        let bound = ThroughputBound::of(network.graph(), board, table);
-        let best_on_single_processors = best_on_single_processors(&problem);
+        // Teams that the search evaluates do not change a bound.
+        let has_failed = AtomicBool::new(false);
+        let should_stop = || has_failed.load(Ordering::Relaxed) || control.is_cancelled();
+        let costs = SearchInputs { network, board, table };
+        let (bounds, searched) = side_by_side(
+            || BoundsAndStarvedPlans::of(costs, &by_costs, memory.as_ref(), &should_stop),
+            || {
+                let searched = SearchResult::of(&problem, &aim, !lessons.tried.is_empty(), memory.is_some());
+                has_failed.store(searched.is_err(), Ordering::Relaxed);
+                searched
+            },
+        );
+        let BoundsAndStarvedPlans { period_bound, bound, starved } = bounds?;
+        let SearchResult { best_on_single_processors, plans: PlansWithinMemory { mut plans, is_whole } } = searched?;
         let competes_for_memory = memory.is_some();
-        let PlansWithinMemory { mut plans, is_whole } =
-            searched_plans(&problem, &aim, !lessons.tried.is_empty(), competes_for_memory)?;
         if let Some(memory) = memory {
-            plans = memory.simulated_front(&problem, plans, &aim)?;
+            plans = memory.simulated_front(&problem, plans, starved, &aim)?;
             // Of few frames, a simulation may show a little less than what is possible.
             plans.iter_mut().for_each(|plan| plan.period = plan.period.max(bound.period));
         }
@@ -98,7 +109,7 @@ impl Plans {
             table: table.clone(),
             bound,
             best_on_single_processors,
-            searched,
+            searched: ProvenSearch { by_costs, bound: period_bound, teams: TeamSpace::of(board) },
             is_simulated: competes_for_memory || shares_links,
             is_whole,
             competes_for_memory,
@@ -107,28 +118,72 @@ impl Plans {
     }
 }
 
-/// What is searched with what trials have shown of teams, and what is proven of it without.
-fn searched_problem(
+/// What a search finds of its own.
+struct SearchResult {
+    best_on_single_processors: Option<Nanoseconds>,
+    plans: PlansWithinMemory,
+}
+
+impl SearchResult {
+    fn of(problem: &Problem, aim: &Aim, is_tried: bool, competes_for_memory: bool) -> Result<Self, PipelineError> {
+        // This fills the cache of stages' options that the search uses.
+        let best_on_single_processors = best_on_single_processors(problem);
+        let plans = searched_plans(problem, aim, is_tried, competes_for_memory)?;
+        Ok(Self { best_on_single_processors, plans })
+    }
+}
+
+/// What does not depend on the search, and is found while that goes on.
+struct BoundsAndStarvedPlans {
+    period_bound: PeriodBound,
+    bound: ThroughputBound,
+    /// Plans that are good where everybody gets less of the memory that all share.
+    starved: Vec<Plan>,
+}
+
+impl BoundsAndStarvedPlans {
+    fn of(
+        SearchInputs { network, board, table }: SearchInputs<'_>,
+        by_costs: &Problem,
+        memory: Option<&SharedMemory<'_>>,
+        should_stop: &dyn Fn() -> bool,
+    ) -> Result<Self, Error> {
+        Ok(Self {
+            period_bound: PeriodBound::of(by_costs)?,
+            bound: ThroughputBound::of(network.graph(), board, table),
+            starved: memory.map_or_else(|| Ok(Vec::new()), |memory| memory.starved_plans(should_stop))?,
+        })
+    }
+}
+
+/// What is searched without what trials have shown.
+fn problem_with_teams(
     SearchInputs { network, board, table }: SearchInputs<'_>,
     space: TeamSpace,
-    aim: Aim,
-    lessons: &Lessons,
-) -> Result<(Problem, ProvenSearch), Error> {
-    let teams = space.teams(board);
-    let problem = |table: &CostTable| {
-        let inputs = ProblemInputs { graph: network.graph(), chain: network.chain(), board, table };
-        Problem::with_teams_and_effort(inputs, &teams, aim.effort)
-    };
-    let by_costs = problem(table)?;
-    let bound = PeriodBound::of(&by_costs)?;
+    effort: Effort,
+) -> Result<Problem, PipelineError> {
+    let inputs = ProblemInputs { graph: network.graph(), chain: network.chain(), board, table };
+    Problem::with_teams_and_effort(inputs, &space.teams(board), effort)
+}
 
+/// The same with what trials have shown of teams.
+fn with_lessons(
+    by_costs: Problem,
+    inputs: SearchInputs<'_>,
+    aim: &Aim,
+    lessons: &Lessons,
+) -> Result<Problem, PipelineError> {
+    let SearchInputs { network, board, table } = inputs;
     let TeamLessons { late_by, factors } = lessons.of_teams(network.graph(), table);
     let mut searched = match late_by {
-        Nanoseconds::ZERO => by_costs.clone(),
-        late_by => problem(&table.clone().with_longer_transfers(late_by))?,
+        Nanoseconds::ZERO => by_costs,
+        late_by => {
+            let table = &table.clone().with_longer_transfers(late_by);
+            problem_with_teams(SearchInputs { table, ..inputs }, TeamSpace::of(board), aim.effort)?
+        }
     };
     factors.iter().for_each(|(team, factor)| searched.scale_team(team, *factor));
-    Ok((searched, ProvenSearch { by_costs, bound, teams: space }))
+    Ok(searched)
 }
 
 /// The shortest period on single processors, if stages and replicas reach it with what they take over links together,

@@ -1,5 +1,10 @@
 //! Plans on boards whose processors compete for the bandwidth of their memory.
 
+use std::num::NonZero;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+
 use millstream_board::Board;
 use millstream_cost::CostTable;
 use millstream_pipeline::{Constraints, Nanojoules, Objective, Plan, Problem, choose, pareto_front};
@@ -49,23 +54,43 @@ impl<'a> SharedMemory<'a> {
         Ok(Plan { period: plan.period.max(unhindered), ..plan })
     }
 
-    /// Of plans that a search on [costs within the memory's bandwidth](CostTable::within_memory_of) found, and of
-    /// others that are good where everybody gets less of the memory, those that have been simulated: all of a short
-    /// front; of a long one some, and for longer whatever is best for an objective.
-    pub(crate) fn simulated_front(&self, problem: &Problem, plans: Vec<Plan>, aim: &Aim) -> Result<Vec<Plan>, Error> {
-        let mut plans = plans;
+    /// Plans that are good where everybody gets less of the memory; not all of them if it should stop.
+    pub(crate) fn starved_plans(&self, should_stop: &dyn Fn() -> bool) -> Result<Vec<Plan>, Error> {
+        let mut plans = Vec::new();
         for part in PARTS {
+            if should_stop() {
+                break;
+            }
             let table = self.table.within_memory(self.network.graph(), part * self.bytes_per_second);
             let starved = Problem::new(self.network.graph(), self.network.chain(), self.board, &table)?;
-            let mut others = pareto_front(&starved)?;
-            others.retain(|other| !plans.iter().any(|plan| plan.is_same_pipeline(other)));
-            plans.extend(others);
+            plans.extend(pareto_front(&starved)?);
+        }
+        Ok(plans)
+    }
+
+    /// Of plans that a search on [costs within the memory's bandwidth](CostTable::within_memory_of) found, and of
+    /// [starved](Self::starved_plans) ones, those that have been simulated: all of a short front; of a long one some, and for longer whatever is best
+    /// for an objective.
+    pub(crate) fn simulated_front(
+        &self,
+        problem: &Problem,
+        plans: Vec<Plan>,
+        starved: Vec<Plan>,
+        aim: &Aim,
+    ) -> Result<Vec<Plan>, Error> {
+        let mut plans = plans;
+        for other in starved {
+            if !plans.iter().any(|plan| plan.is_same_pipeline(&other)) {
+                plans.push(other);
+            }
         }
 
         let step = plans.len().div_ceil(MOST_SIMULATED).max(1);
         let mut known: Vec<Known> = vec![Known::Searched; plans.len()];
-        for place in (0..plans.len()).step_by(step) {
-            (plans[place], known[place]) = (self.simulated(problem, &plans[place], FEW_FRAMES)?, Known::Glimpsed);
+        let places: Vec<usize> = (0..plans.len()).step_by(step).collect();
+        let threads = thread::available_parallelism().map_or(1, NonZero::get);
+        for (place, glimpsed) in self.simulate_briefly(problem, &plans, &places, threads) {
+            (plans[place], known[place]) = (glimpsed?, Known::Glimpsed);
         }
         // What would be chosen without limits is looked at as long as ever, so that limits are held against the same
         // numbers.
@@ -79,6 +104,37 @@ impl<'a> SharedMemory<'a> {
         let mut looked_at: Vec<(Plan, Known)> = looked_at.collect();
         self.simulate_chosen(problem, &mut looked_at, aim)?;
         Ok(looked_at.into_iter().map(|(plan, _)| plan).collect())
+    }
+
+    /// Short simulations of the plans at some places, each on whichever of so many threads is free.
+    fn simulate_briefly(
+        &self,
+        problem: &Problem,
+        plans: &[Plan],
+        places: &[usize],
+        threads: usize,
+    ) -> Vec<(usize, Result<Plan, Error>)> {
+        let next = AtomicUsize::new(0);
+        let results = Mutex::new(Vec::new());
+        let work = || {
+            while let Some(&place) = places.get(next.fetch_add(1, Ordering::Relaxed)) {
+                let result = self.simulated(problem, &plans[place], FEW_FRAMES);
+                results.lock().unwrap_or_else(PoisonError::into_inner).push((place, result));
+            }
+        };
+        thread::scope(|scope| {
+            for _ in 1..threads.min(places.len()) {
+                // What the system starts no thread for, the others do.
+                let builder = thread::Builder::new().name("millstream-search".to_owned());
+                if builder.spawn_scoped(scope, work).is_err() {
+                    break;
+                }
+            }
+            work();
+        });
+        let mut results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
+        results.sort_unstable_by_key(|(place, _)| *place);
+        results
     }
 
     /// Simulates what is best for each objective within limits until what is best has been simulated for long.
@@ -167,4 +223,39 @@ enum Known {
     Glimpsed,
     /// From a long one.
     Simulated,
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+    use std::path::{Path, PathBuf};
+
+    use super::*;
+    use crate::{CostSource, Machine, ReadOptions};
+
+    fn fixture(folder: &str) -> PathBuf {
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures").join(folder).join("khadas-vim3.json")
+    }
+
+    #[test]
+    fn simulations_are_the_same_on_any_number_of_threads() {
+        let machine = Machine::read(&fixture("boards")).unwrap();
+        let network = Network::open("zoo:squeezenet", ReadOptions::default()).unwrap();
+        let table = CostSource::Models(&fixture("costs")).table(&network, &machine).unwrap();
+        let memory = SharedMemory::new(&network, machine.board(), &table).unwrap();
+        let problem = Problem::new(network.graph(), network.chain(), machine.board(), &memory.searched).unwrap();
+        let plans = memory.starved_plans(&|| false).unwrap();
+        assert!(plans.len() > 8, "{}", plans.len());
+        assert!(memory.starved_plans(&|| true).unwrap().is_empty());
+        let places: Vec<usize> = (0..plans.len()).step_by(2).collect();
+        let simulated = |threads| -> Vec<(usize, Plan)> {
+            let results = memory.simulate_briefly(&problem, &plans, &places, threads);
+            results.into_iter().map(|(place, plan)| (place, plan.unwrap())).collect()
+        };
+        let alone = simulated(1);
+        assert_eq!(alone.iter().map(|(place, _)| *place).collect::<Vec<_>>(), places);
+        assert!(alone.iter().any(|(place, plan)| plan.period > plans[*place].period));
+        assert_eq!(simulated(3), alone);
+        assert_eq!(simulated(1000), alone);
+    }
 }

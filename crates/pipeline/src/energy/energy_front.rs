@@ -50,7 +50,7 @@ pub fn energy_front_within_memory(
         Ok(plans)
     };
     let is_beaten = |hoped: &Plan, known: &[Plan]| known.iter().any(|plan| is_about_as_good(plan, hoped));
-    problem.evaluate_promising_teams(pareto_front(problem)?, search, is_beaten, MOST_ROUNDS)?;
+    problem.evaluate_promising_teams(pareto_front(problem)?, None, search, is_beaten, MOST_ROUNDS)?;
     let PlansWithinMemory { plans, is_whole } = problem.fitting(search(problem)?, pareto_front)?;
     let plans = match constraints.among(&problem.with_link_periods(plans)) {
         Ok(plans) => Plan::undominated_with_energy(plans),

@@ -59,7 +59,7 @@ fn whole_front(problem: &Problem) -> Result<Vec<Plan>, PipelineError> {
     let mut front: Vec<Plan> = Vec::new();
     while let Some(plan) = search.lowest_latency() {
         // No period is shorter than nothing, which networks of operators without any known work take.
-        let shorter = problem.settings.team_time_kind.shorter(plan.period);
+        let shorter = problem.settings.shorter(plan.period);
         // A later point with the same latency and a shorter period replaces the earlier one.
         if front.last().is_some_and(|last| last.latency == plan.latency) {
             front.pop();

@@ -5,6 +5,7 @@ use millstream_cost::Nanoseconds;
 use crate::error::PipelineError;
 use crate::period::period_search::shortest_period;
 use crate::problem::Problem;
+use crate::problem::known_options::OptionCache;
 use crate::teams::team_way::TeamTimeKind;
 
 /// A period that no pipeline of a [`Problem`] goes below. These are the pipelines that it holds for:
@@ -28,6 +29,9 @@ impl PeriodBound {
     /// # Errors
     /// [`PipelineError::Infeasible`] if no division into stages can run every operator.
     pub fn of(problem: &Problem) -> Result<Self, PipelineError> {
-        shortest_period(&problem.with_team_times(TeamTimeKind::Least)).map(|least| Self(least.period))
+        // With options of its own, so that a search may go on meanwhile; teams that it evaluates don't change a bound.
+        let mut least = problem.with_team_times(TeamTimeKind::Least);
+        least.known_options = OptionCache::default();
+        shortest_period(&least).map(|least| Self(least.period))
     }
 }

@@ -29,9 +29,12 @@ pub(crate) struct KnownStage {
     pub(crate) options: Vec<SizedOption>,
 }
 
-/// Options that were found, by which times of teams counted.
+/// Options that were found, by which times of teams counted. Searches that count others need not wait for each other.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct OptionCache(Arc<Mutex<HashMap<TeamTimeKind, KnownOptions>>>);
+pub(crate) struct OptionCache(Arc<Mutex<HashMap<TeamTimeKind, OptionsOfKind>>>);
+
+/// Options that were found by times of one kind.
+type OptionsOfKind = Arc<Mutex<KnownOptions>>;
 
 impl OptionCache {
     /// Hands the options that were found by these times to a function that may add to them; `new` is what is known at
@@ -43,7 +46,9 @@ impl OptionCache {
         with: impl FnOnce(&mut KnownOptions) -> T,
     ) -> T {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        with(all.entry(kind).or_insert_with(new))
+        let of_kind = Arc::clone(all.entry(kind).or_insert_with(|| Arc::new(Mutex::new(new()))));
+        drop(all);
+        with(&mut of_kind.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 

@@ -113,6 +113,13 @@ impl Problem {
         other
     }
 
+    /// The problem whose fronts need not have points that are hardly apart.
+    pub(crate) fn with_wide_steps(&self) -> Self {
+        let mut other = self.clone();
+        other.settings.has_wide_steps = true;
+        other
+    }
+
     /// The problem of stages that pay this on top for frames from and to other hosts; nothing on a single board.
     pub(crate) fn with_crossing(&self, crossing: CrossingTimes) -> Self {
         let mut other = self.clone();

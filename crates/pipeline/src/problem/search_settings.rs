@@ -10,12 +10,14 @@ pub(crate) struct SearchSettings {
     pub(crate) has_replicas: bool,
     /// Which times of teams' stages count.
     pub(crate) team_time_kind: TeamTimeKind,
+    /// Whether the points of a front may be half a percent apart: teams are not evaluated for less.
+    pub(crate) has_wide_steps: bool,
     /// Told how far searches with teams are.
     pub(crate) progress: Option<ProgressCallback>,
 }
 
 impl Default for SearchSettings {
     fn default() -> Self {
-        Self { has_replicas: true, team_time_kind: TeamTimeKind::Found, progress: None }
+        Self { has_replicas: true, team_time_kind: TeamTimeKind::Found, has_wide_steps: false, progress: None }
     }
 }

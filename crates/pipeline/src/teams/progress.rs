@@ -12,7 +12,8 @@ pub struct SearchProgress {
     pub most_rounds: u64,
     /// By what part the shortest period that was found is above the one that the search expects at best:
     /// `found / expected - 1`, 0 at the least. What is expected of teams that were not evaluated yet is an estimate,
-    /// their bound times what evaluated teams took beyond theirs. So this is no bound: more may be left, or less.
+    /// their bound times what evaluated teams took beyond theirs, and both periods are looked for in steps of half a
+    /// percent. So this is no bound: more may be left, or less.
     /// [`PeriodBound`](crate::PeriodBound) is proven.
     pub gap: f64,
 }
