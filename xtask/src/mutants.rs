@@ -13,6 +13,9 @@ const CRATES: [&str; 11] =
     ["schedule", "cosched", "mapping", "pipeline", "tune", "sim", "cost", "predict", "certify", "partition", "graph"];
 /// The least part of the faults that tests must notice.
 const LEAST_PERCENT: usize = 90;
+/// After so long, tests of one fault will not end: those of any of these crates take less than two minutes, on a machine
+/// that others use as well.
+const TIMEOUT_SECONDS: &str = "300";
 /// How cargo-mutants ends where it has run: nothing was missed, something was, or something ran for too long.
 const HAS_RUN: [i32; 3] = [0, 2, 3];
 
@@ -49,7 +52,8 @@ pub(crate) fn mutants(arguments: &[String]) -> Result<(), Failure> {
     let folder = target_folder().join("millstream/mutants");
     fs::create_dir_all(&folder).map_err(|error| Failure(format!("{}: {error}", folder.display())))?;
     let mut command = tools::mutants()?;
-    command.args(["--profile", "mutants", "--sharding", "round-robin", "--output"]).arg(&folder);
+    command.args(["--profile", "mutants", "--timeout", TIMEOUT_SECONDS, "--sharding", "round-robin", "--output"]);
+    command.arg(&folder);
     command.args(request.crates.iter().flat_map(|name| ["--package".to_owned(), package(name)]));
     command.args(request.shard.iter().flat_map(|shard| ["--shard", shard]));
     // It builds copies of the workspace, each in a target folder of its own.

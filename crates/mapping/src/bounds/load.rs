@@ -191,3 +191,26 @@ pub(crate) fn ancestors(problem: &MappingProblem) -> Vec<Vec<bool>> {
 
 /// With fewer nodes, branch and bound is done before better bounds are.
 pub(crate) const LEAST_NODES_FOR_LOADS: usize = 16;
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+    use super::*;
+    use crate::mapper::Mapper;
+    use crate::quick::Quick;
+
+    /// Six nodes of 100 ns on the one processor and 200 ns on the other: 400 ns if both share them as well as can be. At
+    /// equal prices they cost 300 ns; the prices that say more are those that follow what the quicker one has to do.
+    #[test]
+    fn the_price_of_who_has_most_to_do_rises() {
+        let row = vec![Some(Nanoseconds(100)), Some(Nanoseconds(200))];
+        let names = (0..6).map(|node| format!("n{node}")).collect();
+        let problem = MappingProblem::new(names, vec![row; 6], Vec::new()).unwrap();
+        let loads = Loads::new(&problem);
+        let (prices, costs) = loads.best().unwrap();
+        let least = time(costs.iter().sum());
+        assert!((395..=400).contains(&least.0), "{least}");
+        assert!(prices[0] > prices[1] && prices.iter().sum::<u64>() <= UNIT, "{prices:?}");
+        assert_eq!(Quick.name(), "quick");
+    }
+}
