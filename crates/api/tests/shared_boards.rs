@@ -168,7 +168,9 @@ fn waiting_in_queues_is_late_only_where_networks_take_turns() {
     let on = PlanOn::Costs(CostSource::Models(&costs));
     let planned = plan(&machine, &network("squeezenet"), &Aim::default(), on, &Control::new()).unwrap();
     let mut own = [Scheduled::alone(network("squeezenet"), planned.document, machine.board()).unwrap()];
-    let options = SimulateOptions::new(CostSource::Models(&costs), 50);
+    // Without noise, frames come just when the next stage takes them.
+    let mut options = SimulateOptions::new(CostSource::Models(&costs), 50);
+    options.noise = 0.05;
     let simulated = simulate(&machine, &own, &options, &Control::new()).unwrap();
     let Simulated { simulation, table, .. } = &simulated[0];
     let [in_stages, longest] =
