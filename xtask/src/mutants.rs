@@ -13,8 +13,8 @@ const CRATES: [&str; 11] =
     ["schedule", "cosched", "mapping", "pipeline", "tune", "sim", "cost", "predict", "certify", "partition", "graph"];
 /// The least part of the faults that tests must notice.
 const LEAST_PERCENT: usize = 90;
-/// After so long, tests of one fault will not end: those of any of these crates take less than two minutes, on a machine
-/// that others use as well.
+/// After so long, tests of one fault will not end: those of any of these crates take less than two minutes, on a
+/// machine that others use as well.
 const TIMEOUT_SECONDS: &str = "300";
 /// How cargo-mutants ends where it has run: nothing was missed, something was, or something ran for too long.
 const HAS_RUN: [i32; 3] = [0, 2, 3];

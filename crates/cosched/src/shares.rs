@@ -12,9 +12,10 @@ pub struct Shares {
     pub latest: Nanoseconds,
 }
 
-/// The division of `channels` among so many `processors` whose last part is done first. `cost(processor, n)` says when a processor has made `n`
-/// channels, all processors starting at once; `None` if it can't. Costs may be any functions; a processor that makes
-/// nothing counts for nothing. Divisions lie at multiples of `unit` channels. `None` if no division is possible.
+/// The division of `channels` among so many `processors` whose last part is done first. `cost(processor, n)` says when
+/// a processor has made `n` channels, all processors starting at once; `None` if it can't. Costs may be any functions;
+/// a processor that makes nothing counts for nothing. Divisions lie at multiples of `unit` channels. `None` if no
+/// division is possible.
 ///
 /// Exact. Where more channels never take less time, by looking for the shortest time in which all processors together
 /// can make them; otherwise by dynamic programming over (processors, channels), which looks at every number of channels

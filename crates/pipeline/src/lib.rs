@@ -47,6 +47,7 @@
 //! | folder or file | what is there |
 //! |---|---|
 //! | `error.rs`, `inputs.rs` | errors, and what problems are made from |
+//! | `side_by_side.rs` | two computations at a time |
 //! | `board` | a board's processors as searches count them: numbers of cores, kinds of senders, power |
 //! | `ways` | ways to run a stage, by number, and what replicas on them give |
 //! | `times` | what each stage takes on a single processor, parts of operators at least, and places of stages in tables |

@@ -11,7 +11,7 @@ pub fn side_by_side<Beside: Send, Here>(
 ) -> (Beside, Here) {
     thread::scope(|scope| {
         let builder = thread::Builder::new().name("millstream-search".to_owned());
-        let started = builder.spawn_scoped(scope, || beside());
+        let started = builder.spawn_scoped(scope, &beside);
         let here = here();
         let beside = match started {
             Ok(thread) => thread.join().unwrap_or_else(|panic| resume_unwind(panic)),

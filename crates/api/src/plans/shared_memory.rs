@@ -69,8 +69,8 @@ impl<'a> SharedMemory<'a> {
     }
 
     /// Of plans that a search on [costs within the memory's bandwidth](CostTable::within_memory_of) found, and of
-    /// [starved](Self::starved_plans) ones, those that have been simulated: all of a short front; of a long one some, and for longer whatever is best
-    /// for an objective.
+    /// [starved](Self::starved_plans) ones, those that have been simulated: all of a short front; of a long one some,
+    /// and for longer whatever is best for an objective.
     pub(crate) fn simulated_front(
         &self,
         problem: &Problem,
@@ -230,8 +230,11 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
     use std::path::{Path, PathBuf};
 
+    use millstream_onnx::ReadOptions;
+
     use super::*;
-    use crate::{CostSource, Machine, ReadOptions};
+    use crate::machine::Machine;
+    use crate::measuring::CostSource;
 
     fn fixture(folder: &str) -> PathBuf {
         Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures").join(folder).join("khadas-vim3.json")

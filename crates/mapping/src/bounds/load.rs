@@ -199,8 +199,8 @@ mod tests {
     use crate::mapper::Mapper;
     use crate::quick::Quick;
 
-    /// Six nodes of 100 ns on the one processor and 200 ns on the other: 400 ns if both share them as well as can be. At
-    /// equal prices they cost 300 ns; the prices that say more are those that follow what the quicker one has to do.
+    /// Six nodes of 100 ns on the one processor and 200 ns on the other: 400 ns if both share them as well as can be.
+    /// At equal prices they cost 300 ns; the prices that say more are those that follow what the quicker one has to do.
     #[test]
     fn the_price_of_who_has_most_to_do_rises() {
         let row = vec![Some(Nanoseconds(100)), Some(Nanoseconds(200))];

@@ -50,7 +50,7 @@ impl Dispatcher<'_, '_> {
         }
         let mut begins_at = self.queue.now();
         for replica_index in first_stage.iter().skip(1) {
-            begins_at = begins_at + flow.first_stage_period;
+            begins_at += flow.first_stage_period;
             self.board.replicas[replica_index].begins_at = begins_at;
             self.queue.at(begins_at, Event::MayBegin { stream });
         }
