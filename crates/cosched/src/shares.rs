@@ -26,15 +26,7 @@ pub fn exact_shares(
     processors: usize,
     cost: impl Fn(ProcessorId, usize) -> Option<Nanoseconds>,
 ) -> Option<Shares> {
-    let units = units(channels, unit, processors)?;
-    let row = |processor: ProcessorId| (0..=units).map(|count| of_units(&cost, processor, count, unit)).collect();
-    let costs: Vec<Vec<Option<Nanoseconds>>> = ProcessorId::all(processors).map(row).collect();
-    let found = if costs.iter().all(|row| is_monotonic(row)) {
-        by_time(units, processors, |processor, count| costs[processor.index()][count])
-    } else {
-        by_count(&costs)
-    };
-    found.map(|shares| shares.times(unit))
+    exact_shares_by(channels, unit, processors, false, cost)
 }
 
 /// The same where the caller may know that more channels never take less time (`never_fall`): of many channels, it asks
@@ -46,38 +38,38 @@ pub(crate) fn exact_shares_by(
     never_fall: bool,
     cost: impl Fn(ProcessorId, usize) -> Option<Nanoseconds>,
 ) -> Option<Shares> {
-    let units = units(channels, unit, processors)?;
-    if !never_fall || units < MANY_UNITS {
-        return exact_shares(channels, unit, processors, cost);
+    let unit = unit.max(1);
+    let units = channels / unit;
+    if units * unit != channels || processors == 0 {
+        return None;
     }
-    by_time(units, processors, |processor, count| of_units(&cost, processor, count, unit))
-        .map(|shares| shares.times(unit))
+    let of_units = |processor: ProcessorId, count: usize| {
+        if count == 0 { Some(Nanoseconds::ZERO) } else { cost(processor, count * unit) }
+    };
+    let Shares { made, latest } = if never_fall && units >= MANY_UNITS {
+        by_time(units, processors, of_units)
+    } else {
+        by_all_costs(units, processors, of_units)
+    }?;
+    Some(Shares { made: made.into_iter().map(|units| units * unit).collect(), latest })
 }
 
 /// From so many units on, looking for a time asks for fewer costs than there are.
 const MANY_UNITS: usize = 48;
 
-/// How many units these channels are; `None` if they are no whole number of them, or nobody can make any.
-fn units(channels: usize, unit: usize, processors: usize) -> Option<usize> {
-    let unit = unit.max(1);
-    (channels.is_multiple_of(unit) && processors > 0).then(|| channels / unit)
-}
-
-impl Shares {
-    /// In channels, where they are in units.
-    fn times(self, unit: usize) -> Self {
-        Self { made: self.made.into_iter().map(|units| units * unit.max(1)).collect(), ..self }
+/// In units, for any costs, of which all are asked for.
+fn by_all_costs(
+    units: usize,
+    processors: usize,
+    cost: impl Fn(ProcessorId, usize) -> Option<Nanoseconds>,
+) -> Option<Shares> {
+    let row = |processor: ProcessorId| (0..=units).map(|count| cost(processor, count)).collect();
+    let costs: Vec<Vec<Option<Nanoseconds>>> = ProcessorId::all(processors).map(row).collect();
+    if costs.iter().all(|row| is_monotonic(row)) {
+        by_time(units, processors, |processor, count| costs[processor.index()][count])
+    } else {
+        by_count(&costs)
     }
-}
-
-/// What so many units cost; nothing if there are none.
-fn of_units(
-    cost: &impl Fn(ProcessorId, usize) -> Option<Nanoseconds>,
-    processor: ProcessorId,
-    count: usize,
-    unit: usize,
-) -> Option<Nanoseconds> {
-    if count == 0 { Some(Nanoseconds::ZERO) } else { cost(processor, count * unit.max(1)) }
 }
 
 /// Whether more never takes less; what can't be made takes forever.

@@ -67,12 +67,14 @@ impl Plans {
         let board = &with_what_has_times(board, table);
         let within_memory = table.within_memory_of(board, network.graph());
         let inputs = SearchInputs { network, board, table: &within_memory };
-        let by_costs = problem_with_teams(inputs, TeamSpace::of(board), aim.effort)?;
+        let space = TeamSpace::of(board);
+        let by_costs = problem_with_teams(inputs, space, aim.effort)?;
         let (name, watcher) = (activity(network), control.clone());
-        let problem = with_lessons(by_costs.clone(), inputs, &aim, &lessons)?.with_progress(move |progress| {
-            watcher.searching(&name, progress);
-            !watcher.is_cancelled()
-        });
+        let problem =
+            with_lessons(by_costs.clone(), inputs, space, aim.effort, &lessons)?.with_progress(move |progress| {
+                watcher.searching(&name, progress);
+                !watcher.is_cancelled()
+            });
 
         // Teams that the search evaluates do not change a bound.
         let has_failed = AtomicBool::new(false);
@@ -81,9 +83,8 @@ impl Plans {
         let (bounds, searched) = side_by_side(
             || BoundsAndStarvedPlans::of(costs, &by_costs, memory.as_ref(), &should_stop),
             || {
-                let searched = SearchResult::of(&problem, &aim, !lessons.tried.is_empty(), memory.is_some());
-                has_failed.store(searched.is_err(), Ordering::Relaxed);
-                searched
+                SearchResult::of(&problem, &aim, !lessons.tried.is_empty(), memory.is_some())
+                    .inspect_err(|_| has_failed.store(true, Ordering::Relaxed))
             },
         );
         let BoundsAndStarvedPlans { period_bound, bound, starved } = bounds?;
@@ -109,7 +110,7 @@ impl Plans {
             table: table.clone(),
             bound,
             best_on_single_processors,
-            searched: ProvenSearch { by_costs, bound: period_bound, teams: TeamSpace::of(board) },
+            searched: ProvenSearch { by_costs, bound: period_bound, teams: space },
             is_simulated: competes_for_memory || shares_links,
             is_whole,
             competes_for_memory,
@@ -170,16 +171,17 @@ fn problem_with_teams(
 fn with_lessons(
     by_costs: Problem,
     inputs: SearchInputs<'_>,
-    aim: &Aim,
+    space: TeamSpace,
+    effort: Effort,
     lessons: &Lessons,
 ) -> Result<Problem, PipelineError> {
-    let SearchInputs { network, board, table } = inputs;
+    let SearchInputs { network, table, .. } = inputs;
     let TeamLessons { late_by, factors } = lessons.of_teams(network.graph(), table);
     let mut searched = match late_by {
         Nanoseconds::ZERO => by_costs,
         late_by => {
             let table = &table.clone().with_longer_transfers(late_by);
-            problem_with_teams(SearchInputs { table, ..inputs }, TeamSpace::of(board), aim.effort)?
+            problem_with_teams(SearchInputs { table, ..inputs }, space, effort)?
         }
     };
     factors.iter().for_each(|(team, factor)| searched.scale_team(team, *factor));
