@@ -410,6 +410,8 @@ fn too_many_hosts_are_refused_and_shares_divide_all_blocks() {
     let problem = SystemProblem::new(&graph, &Chain::of(&graph), &system, &table).unwrap();
     assert_eq!(HostDivision::by_shares(&problem, &[1.0, 3.0]).spans(), [0..1, 1..4]);
     assert_eq!(HostDivision::by_shares(&problem, &[0.0, 1.0]).spans(), [0..0, 0..4]);
+    assert_eq!(HostDivision::only(&problem, HostPlace::new(0)).spans(), [0..4, 0..0]);
+    assert_eq!(HostDivision::only(&problem, HostPlace::new(1)).spans(), [0..0, 0..4]);
     let plan = problem.front_of(&HostDivision::by_shares(&problem, &[1.0, 3.0])).unwrap().plans.pop().unwrap();
     // Without one of the two, the other has everything.
     let left = problem.front_without(&[HostPlace::new(0)]).unwrap().plans;

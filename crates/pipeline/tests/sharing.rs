@@ -4,13 +4,15 @@
 
 mod random_cases;
 
+use std::cell::RefCell;
 use std::collections::HashSet;
 
 use millstream_board::Board;
 use millstream_cost::Nanoseconds;
 use millstream_partition::Chain;
 use millstream_pipeline::{
-    PipelineError, Plan, PlannedStage, Problem, Sharing, Tenant, divide_processors, pareto_front, share, take_turns,
+    PipelineError, Plan, PlannedStage, Problem, Sharing, Tenant, divide_as_rated, divide_processors, pareto_front,
+    share, take_turns,
 };
 use proptest::prelude::*;
 use random_cases::{Case, cases, plans, supported};
@@ -174,6 +176,16 @@ fn networks_that_hold_each_other_up_are_planned_for_shorter_deadlines() {
     };
     let tenants = [tenant("hurried", Some(110)), tenant("patient", None)];
     assert_eq!(share(&tenants, |_| Some(1.0)).unwrap().plans[0].latency.0, 100);
+    // Of those that pass as many rounds, the one stays that promises most.
+    let first = divide_processors(&tenants).unwrap().plans;
+    let others = RefCell::new(Vec::new());
+    let as_many = |sharing: &Sharing| {
+        let is_other = sharing.plans != first;
+        others.borrow_mut().extend(is_other.then(|| sharing.plans.clone()));
+        Some(if is_other || others.borrow().is_empty() { 1.0 } else { 0.5 })
+    };
+    assert_eq!(divide_as_rated(&tenants, as_many).unwrap().plans, first);
+    assert!(!others.borrow().is_empty());
 
     let in_time = |latest: u64| {
         move |sharing: &Sharing| {

@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
+use std::sync::{Arc, Mutex};
+
 use millstream_board::{Board, EngineName, Processor, ProcessorClass};
 use millstream_cost::{
     CostTable, HandOver, LinkCost, Nanoseconds, PartCost, PowerOrigin, ProcessorPower, RowCost, TransferModel,
@@ -66,6 +68,7 @@ fn plans_with_teams_are_what_evaluation_says() {
         let alone = Problem::new(graph, &chain, &board, &table).unwrap();
         let teams: Vec<Vec<ProcessorClass>> = teams_of(&board).into_iter().filter(|team| team.len() == 2).collect();
         let together = Problem::with_teams(graph, &chain, &board, &table, &teams).unwrap();
+        assert!(together.has_teams() && !alone.has_teams() && !together.clone().without_teams().has_teams());
         let front = pareto_front(&together).unwrap();
 
         for plan in front.iter().chain([&best_period(&together).unwrap()]) {
@@ -144,6 +147,28 @@ fn a_team_that_disappoints_is_given_up() {
     let front = pareto_front(&problem).unwrap();
     assert!(front[0].latency > before);
     assert!(front.iter().all(|plan| plan.stages.iter().all(|stage| !stage.has_teams())));
+}
+
+/// Of the shortest period that is known over the one that is hoped for.
+#[test]
+fn the_gap_shrinks_round_by_round() {
+    let model = millstream_zoo::build("squeezenet").unwrap();
+    let graph = model.graph();
+    let (board, table, chain) = (two_clusters_and_a_gpu(), table(graph, 1), Chain::of(graph));
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let teller = Arc::clone(&told);
+    let together = Problem::with_teams(graph, &chain, &board, &table, &teams_of(&board)).unwrap();
+    let together = together.without_replicas().with_progress(move |progress| {
+        teller.lock().unwrap().push(*progress);
+        true
+    });
+    best_period(&together).unwrap();
+
+    let told = told.lock().unwrap();
+    assert!(told.iter().map(|progress| progress.rounds).eq(0..told.len() as u64), "{told:?}");
+    let gaps: Vec<f64> = told.iter().map(|progress| progress.gap).collect();
+    assert!(gaps.len() > 2 && gaps.is_sorted_by(|one, next| one >= next), "{gaps:?}");
+    assert!(gaps[0] > 0.01 && gaps[0] < 0.5 && (0.0..0.01).contains(gaps.last().unwrap()), "{gaps:?}");
 }
 
 #[test]

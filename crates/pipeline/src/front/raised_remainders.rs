@@ -209,7 +209,7 @@ impl LeastSums {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
     use millstream_cost::{CostTable, HandOver, LinkCost};
     use millstream_partition::Chain;
@@ -255,7 +255,7 @@ mod tests {
     }
 
     /// A few layers that take little, so that sums are often the same, on clusters with links between some of them.
-    fn linked_problem(seed: u64) -> Problem {
+    pub(crate) fn linked_problem(seed: u64) -> Problem {
         const LAYERS: usize = 5;
         let mut random = ChaCha8Rng::seed_from_u64(seed);
         let graph = chain(LAYERS);

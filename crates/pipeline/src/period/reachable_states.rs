@@ -168,3 +168,59 @@ impl Reached {
         all.skip(1).map(state).filter(|state| !state.blocks_done.is_empty()).collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::front::raised_remainders::tests::linked_problem;
+
+    /// Cores in use, clusters of the last stage, and blocks done.
+    type State = (Vec<usize>, Vec<ClusterId>, usize);
+
+    /// Goes through all pipelines that begin with these blocks on these cores.
+    fn add_longer(
+        problem: &Problem,
+        period: Nanoseconds,
+        (done, used, last): (usize, Cores, Cores),
+        found: &mut BTreeSet<State>,
+    ) {
+        let counts = problem.counts();
+        let senders = if done == 0 { Senders::NETWORK } else { problem.senders_on(last) };
+        for end in done + 1..=problem.blocks() {
+            let mut rates = SingleRates::new(problem);
+            rates.compute(problem, senders, BlockRange::new(BlockId::new(done), BlockId::new(end)));
+            for cores in counts.all().skip(1).filter(|&cores| rates.is_quicker(problem, cores, period)) {
+                if !counts.with_room_for(cores).contains(&used) {
+                    continue;
+                }
+                let on = counts.decode(cores);
+                let last_clusters = problem.clusters().filter(|cluster| on[cluster.index()] > 0).collect();
+                found.insert((counts.decode(used + cores), last_clusters, end));
+                add_longer(problem, period, (end, used + cores, cores), found);
+            }
+        }
+    }
+
+    #[test]
+    fn states_say_on_which_clusters_pipelines_end() {
+        let mut kinds = BTreeSet::new();
+        for problem in (0..6).map(linked_problem) {
+            let reachable = ReachableStates::of(&problem).unwrap().unwrap();
+            let mut expected = BTreeSet::new();
+            add_longer(&problem, reachable.period, (0, Cores::NONE, Cores::NONE), &mut expected);
+            let states = reachable.states.iter().flat_map(|state| {
+                let of_state = |&done| (state.cores_per_cluster.clone(), state.last_clusters.clone(), done);
+                state.blocks_done.iter().map(of_state)
+            });
+            let found: BTreeSet<State> = states.collect();
+            if problem.processors.has_any_link {
+                assert_eq!(found, expected);
+                kinds.extend(found.into_iter().map(|(_, last_clusters, _)| last_clusters));
+            }
+        }
+        assert!(kinds.len() > 3, "{kinds:?}");
+    }
+}

@@ -38,3 +38,49 @@ pub fn choose<P: Borrow<Plan>>(plans: &[P], objective: Objective) -> Option<usiz
         .filter(|&index| plan(index).period.seconds() <= limit)
         .min_by(|&left, &right| score(objective, plan(left)).total_cmp(&score(objective, plan(right))))
 }
+
+#[cfg(test)]
+mod tests {
+    use millstream_cost::Nanoseconds;
+
+    use super::*;
+    use crate::plan::nanojoules::Nanojoules;
+
+    /// Microseconds and nanojoules.
+    fn plan(period: u64, latency: u64, energy: Option<u64>) -> Plan {
+        let of = |microseconds: u64| Nanoseconds(1000 * microseconds);
+        Plan { stages: Vec::new(), period: of(period), latency: of(latency), energy: energy.map(Nanojoules) }
+    }
+
+    /// Whether one plan is better than another.
+    fn is_better(objective: Objective, one: &Plan, other: &Plan) -> bool {
+        score(objective, one) < score(objective, other)
+    }
+
+    #[test]
+    fn of_what_else_counts_less_is_better_as_well() {
+        let usual = plan(1000, 3000, Some(2_000_000));
+        let (sooner, quicker) = (plan(1000, 2900, Some(2_000_000)), plan(950, 3000, Some(2_000_000)));
+        for objective in Objective::ALL {
+            assert!(is_better(objective, &sooner, &usual), "{objective:?}");
+            assert!(is_better(objective, &quicker, &usual), "{objective:?}");
+        }
+    }
+
+    #[test]
+    fn each_objective_gives_up_so_much_for_what_else_counts() {
+        let usual = plan(1000, 3000, Some(2_000_000));
+        let gives_up = |objective: Objective, other: Plan| is_better(objective, &other, &usual);
+        // 1 % of throughput for a latency that is lower by more than 10 %.
+        assert!(gives_up(Objective::Throughput, plan(1010, 2700, None)));
+        assert!(!gives_up(Objective::Throughput, plan(1010, 2730, None)));
+        assert!(gives_up(Objective::Balanced, plan(1100, 2700, None)));
+        assert!(!gives_up(Objective::Balanced, plan(1100, 2730, None)));
+        // A ten-thousandth for nothing less than as much again.
+        assert!(gives_up(Objective::Latency, plan(500, 3000, None)));
+        assert!(!gives_up(Objective::Latency, plan(500, 3001, None)));
+        assert!(gives_up(Objective::Energy, plan(2000, 9000, Some(1_990_000))));
+        assert!(!gives_up(Objective::Energy, plan(500, 1000, Some(2_001_000))));
+        assert!(!gives_up(Objective::Energy, plan(500, 1000, None)));
+    }
+}

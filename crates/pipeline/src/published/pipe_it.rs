@@ -180,3 +180,25 @@ fn first_merger(problem: &Problem, flow: &Flow, cluster: ClusterId) -> Option<Ve
         Some(classes)
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::front::raised_remainders::tests::linked_problem;
+
+    #[test]
+    fn senders_are_those_of_the_last_stage_that_has_layers() {
+        let mut differing = 0;
+        // On three clusters.
+        for problem in (1..60).step_by(3).map(linked_problem) {
+            let classes: Vec<WayId> = problem.clusters().map(|cluster| problem.class_with(cluster, 1)).collect();
+            let starts = [0, 2, 2, 5].map(BlockId::new).to_vec();
+            let flow = Flow { classes, starts };
+            let [first, second] = [0, 1].map(|stage| problem.senders(&[flow.classes[stage]]));
+            assert_eq!(flow.senders(0, &problem), Senders::NETWORK);
+            assert_eq!([1, 2].map(|stage| flow.senders(stage, &problem)), [first, first]);
+            differing += usize::from(first != second);
+        }
+        assert!(differing > 5, "{differing}");
+    }
+}

@@ -58,3 +58,26 @@ impl Experience {
         Nanoseconds((bound.0 as f64 * ratio) as u64)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_ratio_that_is_expected_is_that_of_one_in_four() {
+        let experience = Experience::new(2, Effort::USUAL);
+        let (first, second) = (SubgraphId::new(0), SubgraphId::new(1));
+        let expected = |subgraph, processors| experience.expected(subgraph, processors, Nanoseconds(1000)).0;
+        let add = |found: u64| experience.add(first, 2, Nanoseconds(100), Nanoseconds(found));
+        [190, 120, 180, 150, 160].into_iter().for_each(add);
+        assert_eq!(expected(first, 2), 1000, "five say nothing");
+        [130, 170, 140, 110].into_iter().for_each(add);
+        assert_eq!(expected(first, 2), 1300, "the third of nine");
+        assert_eq!([expected(first, 3), expected(second, 2)], [1000, 1000], "of other teams nothing is known");
+
+        for _ in 0..FEWEST {
+            experience.add(second, MANY, Nanoseconds(100), Nanoseconds(200));
+        }
+        assert_eq!([expected(second, MANY), expected(second, MANY + 3)], [2000, 2000], "many are alike");
+    }
+}

@@ -265,3 +265,32 @@ fn made_before(sink: &[OperatorId], subgraph: &Subgraph, graph: &Graph) -> Vec<O
     };
     sink.iter().filter(is_read).copied().collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn processors_that_look_the_same_change_places() {
+        let classes: Vec<ProcessorClass> = [("B", 1), ("B", 1), ("s", 2), ("B", 1), ("s", 1)]
+            .map(|(cluster, count)| ProcessorClass::new(cluster, count))
+            .into();
+        let all = || ProcessorId::all(classes.len());
+        let mut exchanged = 0;
+        for (source, end) in
+            std::iter::once(None).chain(all().map(Some)).flat_map(|source| all().map(move |end| (source, end)))
+        {
+            let wanted = Ends { source, end };
+            let alike = alike(&classes, wanted);
+            let places = exchange(&classes, alike, wanted);
+            let mut taken = places.clone();
+            taken.sort_unstable();
+            assert!(taken.into_iter().eq(all()), "{wanted:?}: {places:?}");
+            assert!(all().zip(&places).all(|(from, to)| classes[from.index()] == classes[to.index()]), "{wanted:?}");
+            assert_eq!((alike.source.map(|from| places[from.index()]), places[alike.end.index()]), (source, end));
+            exchanged += usize::from(alike != wanted);
+        }
+        // Ends on either of two; each end after one of these two; and one of the two after what is not one of them.
+        assert_eq!(exchanged, 2 + 10 + 5);
+    }
+}

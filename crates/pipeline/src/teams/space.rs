@@ -97,3 +97,68 @@ impl TeamSpace {
 pub fn teams_of(board: &Board) -> Vec<Vec<ProcessorClass>> {
     TeamSpace::of(board).teams(board)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use millstream_test_support::board;
+
+    use super::*;
+
+    /// Adds all sets of processors of these classes and of those after them, with so many cores left in each cluster.
+    fn add_sets(left: &[(ProcessorClass, usize)], set: &[ProcessorClass], sets: &mut BTreeSet<Vec<String>>) {
+        let Some(((class, cores), others)) = left.split_first() else {
+            let mut names: Vec<String> = set.iter().map(ToString::to_string).collect();
+            names.sort_unstable();
+            sets.insert(names);
+            return;
+        };
+        for more in 0..=cores / class.count {
+            let rest = others.iter().map(|(other, cores)| {
+                let taken = if other.cluster == class.cluster { more * class.count } else { 0 };
+                (other.clone(), cores - taken)
+            });
+            let longer = [set, &vec![class.clone(); more]].concat();
+            if longer.len() <= 6 {
+                add_sets(&rest.collect::<Vec<_>>(), &longer, sets);
+            }
+        }
+    }
+
+    #[test]
+    fn a_space_has_all_teams_that_it_says() {
+        for name in ["B4+s3", "B2+m1+s1+G", "a1+b1+c1+d2+e1"] {
+            let board = board(name);
+            let classes = board
+                .clusters()
+                .iter()
+                .flat_map(|cluster| (1..=cluster.cores.len()).map(|count| (cluster.class(count), cluster.cores.len())));
+            let accelerators = board.accelerators().iter().map(|one| (ProcessorClass::new(one.label.clone(), 1), 1));
+            let mut all = BTreeSet::new();
+            add_sets(&classes.chain(accelerators).collect::<Vec<_>>(), &[], &mut all);
+
+            for (most_processors, spans_clusters) in [(4, true), (4, false), (3, true), (2, false), (0, false)] {
+                let space = TeamSpace { most_processors, spans_clusters, has_all_counts: true };
+                let cluster = |name: &String| name.trim_end_matches(|letter: char| letter.is_ascii_digit()).to_owned();
+                let is_team = |names: &&Vec<String>| {
+                    let clusters: BTreeSet<String> = names.iter().map(cluster).collect();
+                    let is_spread = spans_clusters && most_processors > 0 && clusters.len() == names.len();
+                    names.len() > 1 && (names.len() <= most_processors || is_spread)
+                };
+                let expected: BTreeSet<Vec<String>> = all.iter().filter(is_team).cloned().collect();
+                let teams = space.teams(&board);
+                let found: BTreeSet<Vec<String>> = teams
+                    .iter()
+                    .map(|team| {
+                        let mut names: Vec<String> = team.iter().map(ToString::to_string).collect();
+                        names.sort_unstable();
+                        names
+                    })
+                    .collect();
+                assert_eq!(found, expected, "{name} {space:?}");
+                assert_eq!(found.len(), teams.len(), "each once");
+            }
+        }
+    }
+}

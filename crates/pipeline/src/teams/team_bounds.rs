@@ -106,7 +106,9 @@ impl TeamBounds {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
     use millstream_board::Board;
-    use millstream_cost::{BlockedEnd, CostTable, HandOver, LinkCost, PartCost, RowCost, TransferModel};
+    use millstream_cost::{
+        BlockedEnd, CostTable, HandOver, LinkCost, PartCost, PowerOrigin, ProcessorPower, RowCost, TransferModel,
+    };
     use millstream_graph::{Along, Graph};
     use millstream_partition::Chain;
     use millstream_test_support::board;
@@ -147,6 +149,8 @@ mod tests {
                 }
             }
             table.set_hand_over(processor, HandOver { seconds: 2e-6, seconds_per_byte: 1e-11 });
+            let power = ProcessorPower { active_watts: 2.0 * speed, idle_watts: 0.1, origin: PowerOrigin::BoardFile };
+            table.set_power(processor, power);
         }
 
         let all: Vec<ClassId> = table.class_ids().collect();
@@ -170,7 +174,7 @@ mod tests {
         let board = board("B2+s2:300+G");
         let (mut looked_at, mut is_close) = (0, 0);
         let networks = ["squeezenet", "googlenet", "mobilenet-v2", "minilm-like-int8", "petr-like"];
-        let mut tiled = 0;
+        let (mut tiled, mut is_power_close) = (0, 0);
         for (name, seed) in networks.into_iter().flat_map(|name| [name, name]).zip(1..) {
             let model = millstream_zoo::build(name).unwrap();
             let graph = model.graph();
@@ -195,6 +199,12 @@ mod tests {
                         let splits = way.team.work(blocks).unwrap().replica(processors).splits;
                         tiled += usize::from(splits.iter().any(|split| split.along == Along::Rows));
                         assert!(least <= found, "{name} {:?} {blocks:?}: {least} > {found}", way.team.classes);
+                        let drawn = way.team.power(senders, blocks).unwrap();
+                        let StagePower { dynamic_joules, idle_watts } = way.team.least_power(blocks).unwrap();
+                        assert!(dynamic_joules <= drawn.dynamic_joules * (1.0 + 1e-9), "{name} {blocks:?}: {drawn:?}");
+                        is_power_close += usize::from(dynamic_joules > 0.5 * drawn.dynamic_joules);
+                        // One that came to have nothing to do is not waited for.
+                        assert!(idle_watts >= drawn.idle_watts - 1e-9);
                         assert_ne!(hoped, TeamTime::Never);
                         looked_at += 1;
                         is_close += usize::from(least.seconds() > 0.6 * found.seconds());
@@ -204,6 +214,7 @@ mod tests {
         }
 
         // Of processors that are so unlike each other, many are of no use to a team, which no bound knows.
+        assert!(is_power_close > looked_at / 4, "{is_power_close} of {looked_at} say something of power");
         assert!(tiled > 100, "{tiled} of {looked_at} have tiles");
         assert!(looked_at > 2000 && is_close > looked_at / 4, "{is_close} of {looked_at} say something");
     }

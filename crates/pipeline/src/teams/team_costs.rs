@@ -43,3 +43,40 @@ impl TeamCosts<'_> {
         self.class_ids.iter().filter(makes_tiles).count() > 1
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use millstream_board::ProcessorClass;
+    use millstream_cost::PartCost;
+    use millstream_graph::OperatorId;
+
+    use super::*;
+
+    /// Twenty-five channels in waves of 24 take as long as 48: twenty-four of them take half of the time, which is 48 of
+    /// the 50 hundredths that are their share.
+    #[test]
+    fn a_share_costs_less_where_the_last_wave_is_not_full() {
+        let classes = [("a", 24), ("b", 1), ("c", 1)].map(|(cluster, wave)| (ProcessorClass::new(cluster, 1), wave));
+        let mut table = CostTable::new(1, classes.iter().map(|(class, _)| class.clone()));
+        let id = OperatorId::new(0);
+        let class_ids: Vec<ClassId> = table.class_ids().collect();
+        for (&class, (_, wave)) in class_ids.iter().zip(&classes).take(2) {
+            table.set_time(class, id, Nanoseconds(1000));
+            table.set_part(class, id, PartCost { fixed_fraction: 0.0, wave: *wave, ..PartCost::default() });
+        }
+        let whole = WindowOperator {
+            id,
+            reads: Vec::new(),
+            output_bytes: 4,
+            divisions: Vec::new(),
+            leads: true,
+            follows: Vec::new(),
+            is_gathered: false,
+        };
+        let team = TeamCosts { table: &table, class_ids: &class_ids };
+        let time = |nanoseconds: u64| Some(Nanoseconds(nanoseconds));
+        assert_eq!(team.costs(&whole), [time(1000), time(1000), None]);
+        let divided = WindowOperator { divisions: vec![25], ..whole };
+        assert_eq!(team.costs(&divided), [time(520), time(1000), None], "half of the time is for 24 of 25");
+    }
+}
