@@ -19,6 +19,9 @@ const TABLE: &str = "docs/mapper-benchmarks.md";
 /// Steps for each problem unless the caller says otherwise: about two seconds.
 const STEPS: &str = "20000000";
 
+/// No more graphs like PETR's than this are mapped unless the caller says otherwise.
+const ALL: &str = "1000";
+
 /// Fetches the packages, has them make the problems, maps these and writes the table.
 pub(crate) fn mapper(arguments: &[String]) -> Result<(), Failure> {
     let Request { steps, most } = request(arguments)?;
@@ -41,7 +44,8 @@ pub(crate) fn mapper(arguments: &[String]) -> Result<(), Failure> {
 
     let mut map = cargo();
     map.args(["run", "--release", "--quiet", "--package", "millstream-mapping", "--example", "benchmarks", "--"]);
-    map.arg(&problems).args([&steps, TABLE, &commit(TABLE)?]).arg(command_line(arguments));
+    let graphs = most.unwrap_or_else(|| ALL.to_owned());
+    map.arg(&problems).args([&steps, &graphs, TABLE, &commit(TABLE)?]).arg(command_line(arguments));
     run(&mut map)
 }
 

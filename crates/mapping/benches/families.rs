@@ -7,8 +7,6 @@
 #[path = "../tests/families/mod.rs"]
 mod families;
 
-use families::Attention;
-use millstream_cost::BlockedEnd;
 use millstream_mapping::{Annealing, BoundedMapper, Mapper, MapperLimits, MappingProblem, STEPS_PER_SECOND};
 
 /// Seconds' worth of steps for each problem.
@@ -24,29 +22,9 @@ fn main() {
     let wanted = arguments.get(1).cloned().unwrap_or_default();
     println!("| problem | nodes | makespan | bound | gap | outcome | steps / 1e6 | CPU s | annealing alone |");
     println!("|---|---|---|---|---|---|---|---|---|");
-    for (name, problem) in instances().into_iter().filter(|(name, _)| name.contains(&wanted)) {
+    for (name, problem) in families::instances().into_iter().filter(|(name, _)| name.contains(&wanted)) {
         row(&name, &problem, seconds);
     }
-}
-
-fn instances() -> Vec<(String, MappingProblem)> {
-    let mut instances = Vec::new();
-    for blocks in [None, Some(BlockedEnd::Receiver), Some(BlockedEnd::Sender)] {
-        for (seed, width) in [(1, 5), (2, 7), (3, 10), (4, 13), (5, 16)] {
-            for (place, ratio) in [0.05, 0.3, 1.0].into_iter().enumerate() {
-                let are_heads_alike = (seed as usize + place).is_multiple_of(2);
-                if blocks == Some(BlockedEnd::Sender) && !are_heads_alike {
-                    continue;
-                }
-                let family = Attention { seed, width, ratio, are_heads_alike, blocks };
-                let heads = if are_heads_alike { "alike" } else { "different" };
-                let blocked = blocks.map_or("nobody".to_owned(), |end| format!("{end:?}").to_lowercase());
-                let name = format!("seed {seed}, {width} {heads} heads, transfers {ratio} occupy {blocked}");
-                instances.push((name, family.problem()));
-            }
-        }
-    }
-    instances
 }
 
 fn row(name: &str, problem: &MappingProblem, seconds: u64) {

@@ -1,10 +1,12 @@
 //! The default mapper: heuristics from above and bounds from below, until they meet.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use millstream_cost::Nanoseconds;
 use millstream_schedule::execution::TaskId;
 
-use crate::bounds::PathBounds;
 use crate::bounds::load::Loads;
+use crate::bounds::{PathBounds, quick_bound};
 use crate::error::MappingError;
 use crate::mapper::Mapper;
 use crate::mapper::budget::Budget;
@@ -19,11 +21,11 @@ use crate::search::incumbent::{AnnealingSettings, Incumbent, finish};
 use crate::search::local_search::{FIRST_TEMPERATURE, MOVES_PER_NODE, SHARE, improve, later_temperature};
 use crate::search::starts::{LISTS, best_of};
 use crate::series::Series;
+use crate::side_by_side::side_by_side;
 use crate::{branch_and_bound, programs};
 
 /// On larger problems, the first part, improving bounds, and the program each get at most this fraction of the steps:
-/// one in so many. Annealing from the lists on takes half of all, so that none of their results is worse than that of
-/// annealing alone with half of the steps.
+/// one in so many.
 const PARTS: u64 = 6;
 /// Later local searches before the branch and bound, with different seeds.
 const RESTARTS: u64 = 6;
@@ -41,6 +43,11 @@ const MOST_LONGER: u64 = 8;
 /// [`SingleProcessor`](crate::SingleProcessor), which it starts from; nor than that of the coarse program, unless the
 /// requested gap was reached, the steps ran out or it was cancelled before that had its turn.
 ///
+/// Beside all of this, [`Annealing`](crate::Annealing) has as many steps in a second thread, so that no result is worse
+/// than what annealing alone finds, unless the requested gap was reached or it was cancelled. On problems of up to 24
+/// nodes that begins with what steps a short search has left, if that leaves a gap, too. Results do not depend on which
+/// thread is faster.
+///
 /// Without the feature `highs` there is neither the coarse program nor the relaxation. Searches are the same, but on
 /// large problems that they don't finish the bound is lower, and so the gap is larger than it need be.
 #[derive(Debug, Clone, Copy, Default)]
@@ -52,52 +59,154 @@ impl Mapper for BoundedMapper {
     }
 
     fn map(&self, problem: &MappingProblem, limits: &MapperLimits<'_>) -> Result<Mapping, MappingError> {
+        let search = if problem.len() > MOST_NODES_TO_THE_END {
+            beside_annealing(problem, limits, || {
+                let mut search = Search::begin(problem, limits, limits.steps / PARTS)?;
+                search.go_on()?;
+                Ok(search)
+            })?
+        } else {
+            let mut search = Search::begin(problem, limits, limits.steps)?;
+            if search.outcome().is_some() {
+                search
+            } else {
+                let left = MapperLimits { steps: search.budget.left(), ..*limits };
+                beside_annealing(problem, &left, || {
+                    search.go_on()?;
+                    Ok(search)
+                })?
+            }
+        };
+        let outcome = search.outcome().unwrap_or(Outcome::StepLimit);
+        let Search { incumbent, lower, budget, .. } = search;
+        Ok(Mapping { steps: budget.spent(), ..finish(problem, incumbent, lower, outcome) })
+    }
+}
+
+/// Searches while a second thread anneals from the lists on with so many steps. What that finds counts where the search
+/// leaves a gap: it is waited for, and steps go by meanwhile. Otherwise it stops wherever it is.
+fn beside_annealing<'a>(
+    problem: &MappingProblem,
+    limits: &MapperLimits<'_>,
+    search: impl FnOnce() -> Result<Search<'a>, MappingError>,
+) -> Result<Search<'a>, MappingError> {
+    let Some(start) = best_of(LISTS, problem, limits) else { return search() };
+    let is_unneeded = AtomicBool::new(false);
+    let anneal = || {
+        let budget = Budget::start(limits).unless(&is_unneeded);
+        (anneal(problem, start.clone(), quick_bound(problem), &budget), budget.spent())
+    };
+    let ((annealed, steps), searched) = side_by_side(anneal, || {
+        let searched = search();
+        let has_gap = searched.as_ref().is_ok_and(Search::has_gap);
+        is_unneeded.store(!has_gap, Ordering::Relaxed);
+        searched
+    });
+
+    let mut searched = searched?;
+    if searched.has_gap() {
+        let before = searched.limits.steps.saturating_sub(limits.steps);
+        let taken = searched.budget.spent().saturating_sub(before);
+        searched.budget.spend(steps.saturating_sub(taken));
+        if annealed.makespan < searched.incumbent.makespan {
+            searched.incumbent = annealed;
+        }
+    }
+    Ok(searched)
+}
+
+/// A search that has made its first mapping.
+struct Search<'a> {
+    problem: &'a MappingProblem,
+    limits: &'a MapperLimits<'a>,
+    budget: Budget<'a>,
+    bounds: PathBounds,
+    /// The longest of the parts that run one after the other.
+    longest: NodeRange,
+    incumbent: Incumbent,
+    lower: Nanoseconds,
+}
+
+impl<'a> Search<'a> {
+    /// The first part, of so many steps at the most.
+    fn begin(problem: &'a MappingProblem, limits: &'a MapperLimits<'a>, steps: u64) -> Result<Self, MappingError> {
         let budget = Budget::start(limits);
         let mut bounds = PathBounds::new(problem);
-        let is_small = problem.len() <= MOST_NODES_TO_THE_END;
-        let part = budget.part(if is_small { limits.steps } else { limits.steps / PARTS });
-        let (mut incumbent, mut lower) = first_part(problem, &mut bounds, limits, &part)?;
+        let part = budget.part(steps);
+        let (incumbent, lower) = first_part(problem, &mut bounds, limits, &part)?;
         budget.spend(part.spent());
+        Ok(Self { problem, limits, budget, bounds, longest: NodeRange::all(problem), incumbent, lower })
+    }
 
-        let mut longest = NodeRange::all(problem);
-        if budget.reason(incumbent.makespan, lower).is_none() {
-            let part = budget.part(limits.steps / PARTS);
-            let series = strengthen(problem, &mut bounds, limits, &part)?;
-            budget.spend(part.spent());
-            lower = lower.max(bounds.critical);
-            if let Some(series) = series {
-                longest = series.longest();
-                keep_if_shorter(problem, series.order(problem), &mut incumbent);
-            }
+    /// Why to stop now, if there is a reason.
+    fn outcome(&self) -> Option<Outcome> {
+        self.budget.reason(self.incumbent.makespan, self.lower)
+    }
+
+    /// Whether more steps would be of use.
+    fn has_gap(&self) -> bool {
+        matches!(self.outcome(), None | Some(Outcome::StepLimit))
+    }
+
+    /// All other parts, until there is a reason to stop.
+    fn go_on(&mut self) -> Result<(), MappingError> {
+        if self.outcome().is_none() {
+            self.meet_from_below()?;
+            self.search_on();
+        }
+        Ok(())
+    }
+
+    /// Bounds and programs, which say how short no mapping is; and mappings near those that they suggest.
+    fn meet_from_below(&mut self) -> Result<(), MappingError> {
+        let (problem, limits) = (self.problem, self.limits);
+        let part = self.budget.part(limits.steps / PARTS);
+        let series = strengthen(problem, &mut self.bounds, limits, &part)?;
+        self.budget.spend(part.spent());
+        self.lower = self.lower.max(self.bounds.critical);
+        if let Some(series) = series {
+            self.longest = series.longest();
+            keep_if_shorter(problem, series.order(problem), &mut self.incumbent);
+        }
+        if self.outcome().is_some() {
+            return Ok(());
         }
 
-        if budget.reason(incumbent.makespan, lower).is_none() {
-            let part = budget.part(limits.steps / PARTS);
-            let relaxed = programs::bound(problem, &bounds, incumbent.makespan, limits.gap, &part)?;
-            lower = lower.max(relaxed.bound);
-            if let Some(order) = relaxed.order {
-                search_from(problem, order, &mut incumbent, lower, &part);
-            }
-            budget.spend(part.spent());
+        let part = self.budget.part(limits.steps / PARTS);
+        let relaxed = programs::bound(problem, &self.bounds, self.incumbent.makespan, limits.gap, &part)?;
+        self.lower = self.lower.max(relaxed.bound);
+        if let Some(order) = relaxed.order {
+            search_from(problem, order, &mut self.incumbent, self.lower, &part);
         }
+        self.budget.spend(part.spent());
+        Ok(())
+    }
 
-        // Also where the program, which can't be stopped anywhere, took more than its part: annealing alone with half
-        // of the steps makes the same moves.
-        let part =
-            Budget::start(&MapperLimits { steps: if is_small { budget.left() } else { limits.steps } / 2, ..*limits });
-        if part.reason(incumbent.makespan, lower).is_none()
-            && let Some(start) = best_of(LISTS, problem, limits)
-        {
-            let alone = anneal(problem, start, lower, &part);
-            budget.spend(part.spent());
-            if alone.makespan < incumbent.makespan {
-                incumbent = alone;
+    /// As long as there is a gap and there are steps, other local searches go on from what is best, each longer than
+    /// the one before where there are steps for it; every other one leaves all but the longest part alone. After some
+    /// of them, branch and bound has a share of the steps.
+    fn search_on(&mut self) {
+        let (problem, budget) = (self.problem, &self.budget);
+        for seed in 1.. {
+            let before = budget.left();
+            if budget.reason(self.incumbent.makespan, self.lower).is_some() {
+                return;
+            }
+            let nodes = if seed % 2 == 1 { self.longest } else { NodeRange::all(problem) };
+            let moves = MOVES_PER_NODE * nodes.len() * (1 + seed / 2).min(MOST_LONGER) as usize;
+            // The first one that moves all nodes begins hotter: annealing from the lists went before.
+            let first_temperature = later_temperature(seed / 2);
+            let settings = AnnealingSettings { moves, share: SHARE, seed, nodes, first_temperature };
+            self.incumbent = improve(problem, &self.incumbent, self.lower, &settings, budget);
+
+            let states = MORE_STATES.min(budget.left() / STEPS_PER_STATE);
+            if seed == RESTARTS && branch_and_bound::search(problem, &mut self.incumbent, states, budget) {
+                self.lower = self.incumbent.makespan;
+            }
+            if budget.left() == before {
+                return;
             }
         }
-
-        search_on(problem, longest, &mut incumbent, &mut lower, &budget);
-        let outcome = budget.reason(incumbent.makespan, lower).unwrap_or(Outcome::StepLimit);
-        Ok(Mapping { steps: budget.spent(), ..finish(problem, incumbent, lower, outcome) })
     }
 }
 
@@ -156,37 +265,5 @@ fn search_from(
     }
     if near.makespan < incumbent.makespan {
         *incumbent = near;
-    }
-}
-
-/// As long as there is a gap and there are steps, other local searches go on from what is best, each longer than the
-/// one before where there are steps for it; every other one leaves all but the longest part alone. After some of them,
-/// branch and bound has a share of the steps.
-fn search_on(
-    problem: &MappingProblem,
-    longest: NodeRange,
-    incumbent: &mut Incumbent,
-    lower: &mut Nanoseconds,
-    budget: &Budget<'_>,
-) {
-    for seed in 1.. {
-        let before = budget.left();
-        if budget.reason(incumbent.makespan, *lower).is_some() {
-            return;
-        }
-        let nodes = if seed % 2 == 1 { longest } else { NodeRange::all(problem) };
-        let moves = MOVES_PER_NODE * nodes.len() * (1 + seed / 2).min(MOST_LONGER) as usize;
-        // Annealing from the lists went before: the first one that moves all nodes begins hotter.
-        let first_temperature = later_temperature(seed / 2);
-        let settings = AnnealingSettings { moves, share: SHARE, seed, nodes, first_temperature };
-        *incumbent = improve(problem, incumbent, *lower, &settings, budget);
-
-        let states = MORE_STATES.min(budget.left() / STEPS_PER_STATE);
-        if seed == RESTARTS && branch_and_bound::search(problem, incumbent, states, budget) {
-            *lower = incumbent.makespan;
-        }
-        if budget.left() == before {
-            return;
-        }
     }
 }

@@ -40,6 +40,7 @@
 //! | folder or file | what is there |
 //! |---|---|
 //! | `error.rs` | errors |
+//! | `side_by_side.rs` | several computations at a time |
 //! | `problem` | [`MappingProblem`]: nodes, edges, processors that are alike, and the rules by which every mapping is evaluated |
 //! | `mapper` | [`Mapper`]: what all offer, what they return, and when they stop |
 //! | `bounds` | lower bounds by longest paths and by the load of processors |
@@ -72,6 +73,7 @@ mod published;
 mod quick;
 mod search;
 mod series;
+mod side_by_side;
 
 /// How the hard algorithms of this crate work: their data, steps, invariants and complexity, and why they are as they
 /// are.
@@ -100,6 +102,7 @@ pub use published::heft::Heft;
 pub use published::layer_switched::LayerSwitched;
 pub use published::single::SingleProcessor;
 pub use search::annealing::Annealing;
+pub use side_by_side::{on_threads, side_by_side};
 
 #[cfg(test)]
 extern crate self as millstream_mapping;

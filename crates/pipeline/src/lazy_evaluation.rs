@@ -1,6 +1,7 @@
 //! Lazy evaluation of teams whose bound could improve the result.
 
 use millstream_cost::Nanoseconds;
+use millstream_mapping::side_by_side;
 use millstream_partition::BlockRange;
 
 use crate::board::senders::Senders;
@@ -8,7 +9,6 @@ use crate::error::PipelineError;
 use crate::plan::{Plan, PlannedStage};
 use crate::problem::Problem;
 use crate::problem::search_settings::SearchSettings;
-use crate::side_by_side::side_by_side;
 use crate::teams::progress::SearchProgress;
 use crate::teams::team::TeamTime;
 use crate::teams::team_way::TeamTimeKind;

@@ -47,7 +47,6 @@
 //! | folder or file | what is there |
 //! |---|---|
 //! | `error.rs`, `inputs.rs` | errors, and what problems are made from |
-//! | `side_by_side.rs` | two computations at a time |
 //! | `board` | a board's processors as searches count them: numbers of cores, kinds of senders, power |
 //! | `ways` | ways to run a stage, by number, and what replicas on them give |
 //! | `times` | what each stage takes on a single processor, parts of operators at least, and places of stages in tables |
@@ -86,7 +85,6 @@ mod problem;
 mod published;
 mod search;
 mod sharing;
-mod side_by_side;
 mod teams;
 mod times;
 mod ways;
@@ -130,7 +128,6 @@ pub use search::{Search, ShortestPeriod};
 pub use sharing::processor_division::{divide_as_rated, divide_processors};
 pub use sharing::share::{divide_memory, share, take_turns};
 pub use sharing::tenant::{Sharing, Tenant};
-pub use side_by_side::side_by_side;
 pub use teams::effort::Effort;
 pub use teams::progress::SearchProgress;
 pub use teams::space::{TeamSpace, teams_of};

@@ -4,9 +4,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use millstream_board::Board;
 use millstream_cost::{CostTable, Nanoseconds};
+use millstream_mapping::side_by_side;
 use millstream_pipeline::{
     Constraints, Effort, PeriodBound, PipelineError, Plan, PlansWithinMemory, Problem, ProblemInputs, TeamSpace,
-    ThroughputBound, best_period, energy_front_within_memory, pareto_front_within_memory, side_by_side,
+    ThroughputBound, best_period, energy_front_within_memory, pareto_front_within_memory,
 };
 use millstream_sim::SteadyState;
 

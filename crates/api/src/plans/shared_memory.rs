@@ -1,12 +1,11 @@
 //! Plans on boards whose processors compete for the bandwidth of their memory.
 
 use std::num::NonZero;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use millstream_board::Board;
 use millstream_cost::CostTable;
+use millstream_mapping::on_threads;
 use millstream_pipeline::{Constraints, Nanojoules, Objective, Plan, Problem, choose, pareto_front};
 use millstream_schedule::Schedule;
 use millstream_sim::SteadyState;
@@ -114,27 +113,11 @@ impl<'a> SharedMemory<'a> {
         places: &[usize],
         threads: usize,
     ) -> Vec<(usize, Result<Plan, Error>)> {
-        let next = AtomicUsize::new(0);
-        let results = Mutex::new(Vec::new());
-        let work = || {
-            while let Some(&place) = places.get(next.fetch_add(1, Ordering::Relaxed)) {
-                let result = self.simulated(problem, &plans[place], FEW_FRAMES);
-                results.lock().unwrap_or_else(PoisonError::into_inner).push((place, result));
-            }
+        let simulate = |(): &mut (), piece: usize| {
+            let place = places[piece];
+            (place, self.simulated(problem, &plans[place], FEW_FRAMES))
         };
-        thread::scope(|scope| {
-            for _ in 1..threads.min(places.len()) {
-                // What the system starts no thread for, the others do.
-                let builder = thread::Builder::new().name("millstream-search".to_owned());
-                if builder.spawn_scoped(scope, work).is_err() {
-                    break;
-                }
-            }
-            work();
-        });
-        let mut results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
-        results.sort_unstable_by_key(|(place, _)| *place);
-        results
+        on_threads(threads, places.len(), || (), simulate)
     }
 
     /// Simulates what is best for each objective within limits until what is best has been simulated for long.

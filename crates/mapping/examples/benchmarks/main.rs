@@ -1,10 +1,11 @@
-//! Maps problems of a JSON file that `cargo xtask bench-mapper` makes, and writes a table in Markdown.
+//! Maps problems of a JSON file that `cargo xtask bench-mapper` makes, and graphs like PETR's; writes tables in Markdown.
 //!
 //! Job shops come with what is known of their optimum, task graphs with the orders that other schedulers found;
 //! makespans of all are computed here, by the same rules.
 
 #![allow(clippy::print_stderr, reason = "a program that takes minutes says how far it is")]
 
+mod attention;
 mod table;
 
 use std::collections::BTreeMap;
@@ -122,10 +123,15 @@ impl Problem {
     }
 }
 
+/// How many times the steps of other problems graphs like PETR's get: about a minute for each.
+const MORE_STEPS: u64 = 30;
+
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [file, steps, table, commit, command] = arguments.as_slice() else {
-        return Err("usage: benchmarks FILE STEPS TABLE COMMIT COMMAND; cargo xtask bench-mapper calls it".into());
+    let [file, steps, graphs, table, commit, command] = arguments.as_slice() else {
+        return Err(
+            "usage: benchmarks FILE STEPS GRAPHS TABLE COMMIT COMMAND; cargo xtask bench-mapper calls it".into()
+        );
     };
     let Problems { schedulers, problems } = serde_json::from_str(&std::fs::read_to_string(file)?)?;
     let steps: u64 = steps.parse()?;
@@ -135,8 +141,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         eprintln!("{}: {} nodes, {} (bound {}), {:.1} s", one.name, one.nodes, one.makespan, one.bound, one.seconds);
         measured.push(one);
     }
-    let source = table::Source { commit, command, steps };
-    std::fs::write(table, table::page(&measured, &schedulers, &source))?;
+    let source = table::Source { commit, command, steps, steps_of_graphs: steps * MORE_STEPS };
+    let graphs = attention::measure(steps * MORE_STEPS, graphs.parse()?)?;
+    std::fs::write(table, table::page(&measured, &graphs, &schedulers, &source))?;
     Ok(())
 }
 

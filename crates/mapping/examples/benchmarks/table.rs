@@ -1,23 +1,32 @@
 //! The page with what came out.
 
 use super::Measured;
+use super::attention::MeasuredGraph;
 
 /// Where the numbers come from.
 pub(crate) struct Source<'a> {
     pub(crate) commit: &'a str,
     pub(crate) command: &'a str,
     pub(crate) steps: u64,
+    pub(crate) steps_of_graphs: u64,
 }
 
-pub(crate) fn page(all: &[Measured], schedulers: &[String], source: &Source<'_>) -> String {
+pub(crate) fn page(
+    all: &[Measured],
+    like_petr: &[MeasuredGraph],
+    schedulers: &[String],
+    source: &Source<'_>,
+) -> String {
     let (graphs, shops): (Vec<&Measured>, Vec<&Measured>) = all.iter().partition(|one| !one.others.is_empty());
     let seconds: f64 = all.iter().map(|one| one.seconds).sum();
     let mut lines = vec![
         "# The mapper on others' benchmark problems".to_owned(),
         String::new(),
         format!(
-            "Measured at commit `{}` with `{}`: {} steps for each problem, one thread, {seconds:.0} s of processor time in all.",
-            source.commit, source.command, source.steps
+            "Measured at commit `{}` with `{}`: {} steps for each problem, {seconds:.0} s of processor time in all; {} for each \
+             graph like PETR's. As many again go to annealing alone, which runs beside everything else on a second \
+             thread.",
+            source.commit, source.command, source.steps, source.steps_of_graphs
         ),
         String::new(),
         "*Proven* are makespans that the mapper's own bound meets. *Gap* is how far the makespan is above that bound. Medians are over the \
@@ -31,6 +40,7 @@ pub(crate) fn page(all: &[Measured], schedulers: &[String], source: &Source<'_>)
         String::new(),
     ];
     lines.extend(graph_section(&graphs, schedulers));
+    lines.extend(attention_section(like_petr));
     lines.extend(shop_section(&shops));
     lines.join("\n") + "\n"
 }
@@ -103,6 +113,35 @@ fn graph_section(all: &[&Measured], schedulers: &[String]) -> Vec<String> {
         ));
     }
 
+    lines.push(String::new());
+    lines
+}
+
+fn attention_section(all: &[MeasuredGraph]) -> Vec<String> {
+    let mut lines = [
+        "## Task graphs like PETR's",
+        "",
+        "An encoder that forks into attention heads, which join again, on an accelerator that can't do everything and two processors that \
+         are the same, with random times. Each is a size and a mean time of transfers over that of operators. *Annealing alone* is how much \
+         longer the makespan is that it finds with as many steps; it has no part in bounds.",
+        "",
+        "| graph | operators | makespan | bound | gap | annealing alone |",
+        "|---|---|---|---|---|---|",
+    ]
+    .map(str::to_owned)
+    .to_vec();
+    for one in all {
+        let above = |makespan: u64, of: u64| percent(Some(makespan as f64 / of.max(1) as f64 - 1.0));
+        lines.push(format!(
+            "| {} | {} | {} | {} | {} | {} |",
+            one.name,
+            one.nodes,
+            one.makespan,
+            one.bound,
+            above(one.makespan, one.bound),
+            above(one.annealed, one.makespan),
+        ));
+    }
     lines.push(String::new());
     lines
 }

@@ -1,7 +1,7 @@
 //! What is left of the limits of a search that has begun.
 
 use std::cell::Cell;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use millstream_cost::Nanoseconds;
 
@@ -12,12 +12,19 @@ use crate::mapper::outcome::Outcome;
 #[derive(Debug, Clone)]
 pub(crate) struct Budget<'a> {
     limits: MapperLimits<'a>,
+    /// Set when nobody needs what is searched for any more.
+    unneeded: Option<&'a AtomicBool>,
     spent: Cell<u64>,
 }
 
 impl<'a> Budget<'a> {
     pub(crate) fn start(limits: &MapperLimits<'a>) -> Self {
-        Self { limits: *limits, spent: Cell::new(0) }
+        Self { limits: *limits, unneeded: None, spent: Cell::new(0) }
+    }
+
+    /// Stops as well once the flag is set.
+    pub(crate) fn unless(self, unneeded: &'a AtomicBool) -> Self {
+        Self { unneeded: Some(unneeded), ..self }
     }
 
     /// Steps that were taken.
@@ -36,11 +43,12 @@ impl<'a> Budget<'a> {
 
     /// A budget of so many of the steps that are left; what is taken of it has to be spent here as well.
     pub(crate) fn part(&self, steps: u64) -> Self {
-        Self::start(&MapperLimits { steps: steps.min(self.left()), ..self.limits })
+        let part = Self::start(&MapperLimits { steps: steps.min(self.left()), ..self.limits });
+        Self { unneeded: self.unneeded, ..part }
     }
 
     pub(crate) fn is_cancelled(&self) -> bool {
-        self.limits.cancelled.is_some_and(|cancelled| cancelled.load(Ordering::Relaxed))
+        [self.limits.cancelled, self.unneeded].into_iter().flatten().any(|flag| flag.load(Ordering::Relaxed))
     }
 
     /// Why to stop now, if there is a reason.

@@ -11,8 +11,9 @@ pub const STEPS_PER_SECOND: u64 = 10_000_000;
 /// When a mapper should stop.
 #[derive(Debug, Clone, Copy)]
 pub struct MapperLimits<'a> {
-    /// Steps for one problem. A step is about what starting one node takes; it is counted, not measured, so that the
-    /// result is the same on every machine, however busy. A core does about [`STEPS_PER_SECOND`].
+    /// Steps for one problem, for each thread that works on it. A step is about what starting one node takes; it is
+    /// counted, not measured, so that the result is the same on every machine, however busy. A core does about
+    /// [`STEPS_PER_SECOND`].
     pub steps: u64,
     /// Wall-clock time for the published integer programs, where they are asked for by themselves: their solver knows
     /// no steps. Nothing else looks at the clock.

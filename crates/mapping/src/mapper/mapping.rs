@@ -18,7 +18,7 @@ pub struct Mapping {
     pub lower_bound: Nanoseconds,
     /// Why the mapper stopped.
     pub outcome: Outcome,
-    /// Steps that it took.
+    /// Steps that it took; where threads worked at the same time, those of the one that took most.
     pub steps: u64,
 }
 

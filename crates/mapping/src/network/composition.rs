@@ -3,8 +3,6 @@
 //! which subgraphs are solved at all and operators may be divided.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 use millstream_cost::Nanoseconds;
 use millstream_partition::SubgraphId;
@@ -16,6 +14,7 @@ use crate::mapper::limits::MapperLimits;
 use crate::mapper::mapping::Mapping;
 use crate::mapper::outcome::Outcome;
 use crate::problem::{MappingProblem, ProblemKey};
+use crate::side_by_side::on_threads;
 
 /// A subgraph between two processors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -102,26 +101,10 @@ impl Composition {
         limits: &MapperLimits<'_>,
         threads: usize,
     ) -> Result<(), MappingError> {
-        let next = AtomicUsize::new(0);
-        let results: Mutex<Vec<(usize, Result<Mapping, MappingError>)>> = Mutex::new(Vec::new());
         let problems = &self.problems;
-        let work = || {
-            while let Some(&index) = wanted.get(next.fetch_add(1, Ordering::Relaxed)) {
-                let result = mapper.map(&problems[index].problem, limits);
-                results.lock().unwrap_or_else(PoisonError::into_inner).push((index, result));
-            }
-        };
-        std::thread::scope(|scope| {
-            for _ in 1..threads.clamp(1, wanted.len().max(1)) {
-                // What the system starts no thread for, the others do.
-                if std::thread::Builder::new().spawn_scoped(scope, work).is_err() {
-                    break;
-                }
-            }
-            work();
-        });
-
-        for (index, result) in results.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        let map = |(): &mut (), piece: usize| mapper.map(&problems[wanted[piece]].problem, limits);
+        let results = on_threads(threads, wanted.len(), || (), map);
+        for (&index, result) in wanted.iter().zip(results) {
             self.problems[index].learn(result?, pass);
         }
         Ok(())
