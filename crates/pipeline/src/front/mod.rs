@@ -1,9 +1,10 @@
 //! The front of period and latency.
 
+mod front_pieces;
 mod front_search;
 pub(crate) mod latency_period;
 mod latency_remainders;
 mod needed_cores;
 pub(crate) mod pareto_front;
-mod raised_remainders;
+pub(crate) mod raised_remainders;
 mod stages_within;
