@@ -1,6 +1,5 @@
 //! The front of period and latency.
 
-mod front_pieces;
 mod front_search;
 pub(crate) mod latency_period;
 mod latency_remainders;

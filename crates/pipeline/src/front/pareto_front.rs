@@ -1,7 +1,6 @@
 //! The front of period and latency: every plan that no other beats in one of them without losing in the other.
 
 use crate::error::PipelineError;
-use crate::front::front_pieces::FrontPieces;
 use crate::front::front_search::FrontSearch;
 use crate::lazy_evaluation::is_about_as_short;
 use crate::memory::fitting::PlansWithinMemory;
@@ -56,7 +55,22 @@ fn whole_front(problem: &Problem) -> Result<Vec<Plan>, PipelineError> {
     let ways = UsefulWays::of(problem);
     let shortest = ShortestStages::of(problem, &ways).ok_or(PipelineError::Infeasible)?.period;
     let options = StageOptions::by_time_above(problem, &ways, shortest);
-    let front = FrontPieces::of(problem, shortest).walk(problem, || FrontSearch::new(problem, &options, &ways));
+    let mut search = FrontSearch::new(problem, &options, &ways);
+    let mut front: Vec<Plan> = Vec::new();
+    while let Some(plan) = search.lowest_latency() {
+        // No period is shorter than nothing, which networks of operators without any known work take.
+        let shorter = problem.settings.shorter(plan.period);
+        // A later point with the same latency and a shorter period replaces the earlier one.
+        if front.last().is_some_and(|last| last.latency == plan.latency) {
+            front.pop();
+        }
+        front.push(plan);
+        // Without a shorter bound the same plan would come again and again.
+        match shorter.filter(|period| *period < search.bound() && *period >= shortest) {
+            Some(period) => search.tighten(period),
+            None => break,
+        }
+    }
     if front.is_empty() { Err(PipelineError::Infeasible) } else { Ok(front) }
 }
 
