@@ -19,9 +19,6 @@ const TABLE: &str = "docs/mapper-benchmarks.md";
 /// Steps for each problem unless the caller says otherwise: about two seconds.
 const STEPS: &str = "20000000";
 
-/// No more graphs like PETR's than this are mapped unless the caller says otherwise.
-const ALL: &str = "1000";
-
 /// Fetches the packages, has them make the problems, maps these and writes the table.
 pub(crate) fn mapper(arguments: &[String]) -> Result<(), Failure> {
     let Request { steps, most } = request(arguments)?;
@@ -44,8 +41,8 @@ pub(crate) fn mapper(arguments: &[String]) -> Result<(), Failure> {
 
     let mut map = cargo();
     map.args(["run", "--release", "--quiet", "--package", "millstream-mapping", "--example", "benchmarks", "--"]);
-    let graphs = most.unwrap_or_else(|| ALL.to_owned());
-    map.arg(&problems).args([&steps, &graphs, TABLE, &commit(TABLE)?]).arg(command_line(arguments));
+    let most_graphs = most.unwrap_or_else(|| usize::MAX.to_string());
+    map.arg(&problems).args([&steps, &most_graphs, TABLE, &commit(TABLE)?]).arg(command_line(arguments));
     run(&mut map)
 }
 

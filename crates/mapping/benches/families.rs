@@ -7,6 +7,8 @@
 #[path = "../tests/families/mod.rs"]
 mod families;
 
+use std::time::Instant;
+
 use millstream_mapping::{Annealing, BoundedMapper, Mapper, MapperLimits, MappingProblem, STEPS_PER_SECOND};
 
 /// Seconds' worth of steps for each problem.
@@ -20,7 +22,7 @@ fn main() {
     }
     let seconds = arguments.first().and_then(|argument| argument.parse().ok()).unwrap_or(SECONDS);
     let wanted = arguments.get(1).cloned().unwrap_or_default();
-    println!("| problem | nodes | makespan | bound | gap | outcome | steps / 1e6 | CPU s | annealing alone |");
+    println!("| problem | nodes | makespan | bound | gap | outcome | steps / 1e6 | s | annealing alone |");
     println!("|---|---|---|---|---|---|---|---|---|");
     for (name, problem) in families::instances().into_iter().filter(|(name, _)| name.contains(&wanted)) {
         row(&name, &problem, seconds);
@@ -29,9 +31,9 @@ fn main() {
 
 fn row(name: &str, problem: &MappingProblem, seconds: u64) {
     let limits = MapperLimits { steps: seconds * STEPS_PER_SECOND, ..MapperLimits::default() };
-    let before = cpu_seconds();
+    let begin = Instant::now();
     let ours = BoundedMapper.map(problem, &limits).unwrap();
-    let taken = cpu_seconds() - before;
+    let taken = begin.elapsed().as_secs_f64();
     let alone = Annealing.map(problem, &limits).unwrap();
     println!(
         "| {name} | {} | {} | {} | {:.2} % | {:?} | {} | {taken:.1} | {:+.2} % |",
@@ -43,10 +45,4 @@ fn row(name: &str, problem: &MappingProblem, seconds: u64) {
         ours.steps / 1_000_000,
         100.0 * (alone.makespan.0 as f64 / ours.makespan.0 as f64 - 1.0),
     );
-}
-
-/// Time that this thread has run; 0 where the system does not tell.
-fn cpu_seconds() -> f64 {
-    let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
-    text.split_whitespace().next().and_then(|first| first.parse::<f64>().ok()).unwrap_or(0.0) * 1e-9
 }

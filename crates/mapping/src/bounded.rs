@@ -43,10 +43,10 @@ const MOST_LONGER: u64 = 8;
 /// [`SingleProcessor`](crate::SingleProcessor), which it starts from; nor than that of the coarse program, unless the
 /// requested gap was reached, the steps ran out or it was cancelled before that had its turn.
 ///
-/// Beside all of this, [`Annealing`](crate::Annealing) has as many steps in a second thread, so that no result is worse
-/// than what annealing alone finds, unless the requested gap was reached or it was cancelled. On problems of up to 24
-/// nodes that begins with what steps a short search has left, if that leaves a gap, too. Results do not depend on which
-/// thread is faster.
+/// On problems of more than 24 nodes, [`Annealing`](crate::Annealing) has as many steps in a second thread, so that no
+/// mapping is longer than what annealing alone finds, unless the requested gap was reached or the search was cancelled.
+/// On smaller ones, which a short search settles for the most part, it has the steps that this leaves. Results do not
+/// depend on which thread is faster.
 ///
 /// Without the feature `highs` there is neither the coarse program nor the relaxation. Searches are the same, but on
 /// large problems that they don't finish the bound is lower, and so the gap is larger than it need be.
@@ -84,19 +84,20 @@ impl Mapper for BoundedMapper {
 }
 
 /// Searches while a second thread anneals from the lists on with so many steps. What that finds counts where the search
-/// leaves a gap: it is waited for, and steps go by meanwhile. Otherwise it stops wherever it is.
+/// leaves a gap: it is waited for, and takes the search's steps as well. Otherwise it stops wherever it is.
 fn beside_annealing<'a>(
     problem: &MappingProblem,
     limits: &MapperLimits<'_>,
     search: impl FnOnce() -> Result<Search<'a>, MappingError>,
 ) -> Result<Search<'a>, MappingError> {
-    let Some(start) = best_of(LISTS, problem, limits) else { return search() };
+    let bound = quick_bound(problem);
     let is_unneeded = AtomicBool::new(false);
-    let anneal = || {
+    let annealing = || {
         let budget = Budget::start(limits).unless(&is_unneeded);
-        (anneal(problem, start.clone(), quick_bound(problem), &budget), budget.spent())
+        let annealed = best_of(LISTS, problem, limits).map(|start| anneal(problem, start, bound, &budget));
+        (annealed, budget.spent())
     };
-    let ((annealed, steps), searched) = side_by_side(anneal, || {
+    let ((annealed, steps), searched) = side_by_side(annealing, || {
         let searched = search();
         let has_gap = searched.as_ref().is_ok_and(Search::has_gap);
         is_unneeded.store(!has_gap, Ordering::Relaxed);
@@ -108,8 +109,9 @@ fn beside_annealing<'a>(
         let before = searched.limits.steps.saturating_sub(limits.steps);
         let taken = searched.budget.spent().saturating_sub(before);
         searched.budget.spend(steps.saturating_sub(taken));
-        if annealed.makespan < searched.incumbent.makespan {
-            searched.incumbent = annealed;
+        searched.lower = searched.lower.max(bound);
+        if let Some(shorter) = annealed.filter(|annealed| annealed.makespan < searched.incumbent.makespan) {
+            searched.incumbent = shorter;
         }
     }
     Ok(searched)
@@ -143,9 +145,9 @@ impl<'a> Search<'a> {
         self.budget.reason(self.incumbent.makespan, self.lower)
     }
 
-    /// Whether more steps would be of use.
+    /// Whether a shorter mapping would be of use.
     fn has_gap(&self) -> bool {
-        matches!(self.outcome(), None | Some(Outcome::StepLimit))
+        !matches!(self.outcome(), Some(Outcome::Optimal | Outcome::GapReached))
     }
 
     /// All other parts, until there is a reason to stop.
@@ -194,7 +196,7 @@ impl<'a> Search<'a> {
             }
             let nodes = if seed % 2 == 1 { self.longest } else { NodeRange::all(problem) };
             let moves = MOVES_PER_NODE * nodes.len() * (1 + seed / 2).min(MOST_LONGER) as usize;
-            // The first one that moves all nodes begins hotter: annealing from the lists went before.
+            // Annealing from the lists went before, in the first part: that of all nodes begins hotter.
             let first_temperature = later_temperature(seed / 2);
             let settings = AnnealingSettings { moves, share: SHARE, seed, nodes, first_temperature };
             self.incumbent = improve(problem, &self.incumbent, self.lower, &settings, budget);

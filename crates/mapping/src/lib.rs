@@ -50,7 +50,7 @@
 //! | `branch_and_bound` | the search through all choices |
 //! | `quick.rs` | short searches that do for many small problems |
 //! | `series` | problems that nodes divide into parts, solved part by part |
-//! | `bounded.rs` | [`BoundedMapper`]: all of the above in turn |
+//! | `bounded.rs` | [`BoundedMapper`]: all of the above, some of it at the same time |
 //! | `network` | whole networks, subgraph after subgraph, as in the literature |
 //!
 //! Invariants: every mapping is evaluated by the same rules ([`MappingProblem::execute`]), whichever mapper found it;

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-/// Of threads that are started.
+/// What threads are called in debuggers and profilers.
 const NAME: &str = "millstream-search";
 
 /// Computes one thing in a thread of its own while the calling one computes another; one after the other where the

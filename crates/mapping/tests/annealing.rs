@@ -35,7 +35,7 @@ fn nor_is_it_for_the_other_half() {
 fn is_never_worse(families: impl Iterator<Item = Attention>) {
     for family in families {
         let problem = family.problem();
-        let limits = MapperLimits { steps: 8_000_000, ..MapperLimits::default() };
+        let limits = MapperLimits { steps: 4_000_000, ..MapperLimits::default() };
         let ours = BoundedMapper.map(&problem, &limits).unwrap();
         let alone = Annealing.map(&problem, &limits).unwrap();
         assert_eq!(problem.makespan(&alone.order), Some(alone.makespan), "{family:?}");

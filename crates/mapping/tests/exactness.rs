@@ -235,7 +235,7 @@ fn a_thousand_branches_keep_to_their_steps_and_come_near_their_bound() {
     let problem = branches(1000);
     let limits = MapperLimits { steps: 20_000_000, ..MapperLimits::default() };
     let mapping = BoundedMapper.map(&problem, &limits).unwrap();
-    // Three parts with a sixth of the steps, annealing with half of them, and what goes on with the rest.
+    // Three parts with a sixth of the steps, what goes on with the rest, and annealing beside them.
     let most = limits.steps + 5 * between_looks(&problem);
     assert!(mapping.steps <= most, "{} of {}", mapping.steps, limits.steps);
     assert!(mapping.lower_bound <= mapping.makespan);

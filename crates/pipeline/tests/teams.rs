@@ -149,7 +149,8 @@ fn a_team_that_disappoints_is_given_up() {
     assert!(front.iter().all(|plan| plan.stages.iter().all(|stage| !stage.has_teams())));
 }
 
-/// Of the shortest period that is known over the one that is hoped for.
+/// The gap between the shortest period that is known and the one that is hoped for. It need not always shrink; that of
+/// this network does.
 #[test]
 fn the_gap_shrinks_round_by_round() {
     let model = millstream_zoo::build("squeezenet").unwrap();
@@ -167,7 +168,7 @@ fn the_gap_shrinks_round_by_round() {
     let told = told.lock().unwrap();
     assert!(told.iter().map(|progress| progress.rounds).eq(0..told.len() as u64), "{told:?}");
     let gaps: Vec<f64> = told.iter().map(|progress| progress.gap).collect();
-    assert!(gaps.len() > 2 && gaps.is_sorted_by(|one, next| one >= next), "{gaps:?}");
+    assert!(gaps.len() > 2 && gaps.is_sorted_by(|one, next| one > next), "{gaps:?}");
     assert!(gaps[0] > 0.01 && gaps[0] < 0.5 && (0.0..0.01).contains(gaps.last().unwrap()), "{gaps:?}");
 }
 

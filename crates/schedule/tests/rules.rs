@@ -3,11 +3,12 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use millstream_board::{Board, Processor, Provenance};
-use millstream_cost::{CostTable, HandOver, Nanoseconds, TransferModel};
+use millstream_cost::{CostTable, HandOver, Nanoseconds, PowerOrigin, ProcessorPower, TransferModel};
 use millstream_graph::Graph;
 use millstream_schedule::{
     Assignment, BoardReference, ModelReference, Prediction, Replica, SCHEDULE_FORMAT, SCHEDULE_VERSION, Schedule,
-    ScheduleDocument, ScheduleError, Stage, StatedConstraints, check_memory_together, held_bytes, replicated_period,
+    ScheduleDocument, ScheduleError, SizesDocument, Stage, StatedConstraints, check_memory_together, held_bytes,
+    replicated_period,
 };
 use millstream_test_support::{connect, diamond, find_operators};
 
@@ -64,6 +65,18 @@ fn a_pipeline_with_replicas() {
     assert_eq!(evaluation.stages[1].period, Nanoseconds(24), "23.5 rounded");
     assert_eq!((evaluation.period, evaluation.latency), (Nanoseconds(24), Nanoseconds(20 + 47)));
     assert_eq!(evaluation.bottleneck(), Some(1));
+
+    let mut table = table(&graph);
+    assert_eq!(schedule.energy(&graph, &table).unwrap(), None, "nobody knows what processors draw");
+    for class in table.class_ids() {
+        let is_big = table.classes()[class.index()].cluster == "B";
+        let (active_watts, idle_watts) = if is_big { (3.0, 1.0) } else { (1.5, 0.5) };
+        table.set_power(class, ProcessorPower { active_watts, idle_watts, origin: PowerOrigin::BoardFile });
+    }
+    let energy = schedule.energy(&graph, &table).unwrap().unwrap();
+    // 2 W for 24 ns; 2 W more for 20 ns; and each small core 1 W more for 47 ns of every other frame.
+    assert!((energy.joules_per_frame - (48.0 + 40.0 + 47.0) * 1e-9).abs() < 1e-15, "{energy:?}");
+    assert!((energy.watts - 135.0 / 24.0).abs() < 1e-9, "{energy:?}");
 }
 
 #[test]
@@ -248,6 +261,16 @@ fn a_document_survives_a_round_trip_and_knows_what_it_is_for() {
     again.version = 2;
     let newer = serde_json::to_string(&again).unwrap();
     assert!(ScheduleDocument::from_json(&newer).unwrap_err().to_string().contains("version: is 2"));
+
+    let mut larger = document.clone();
+    let sizes = |plans: &[&ScheduleDocument]| {
+        let file = SizesDocument::new(plans.iter().map(|&plan| plan.clone()).collect());
+        SizesDocument::from_json(&serde_json::to_string(&file).unwrap()).map_err(|error| error.to_string())
+    };
+    assert!(sizes(&[&document, &larger]).unwrap_err().contains("is a second plan for"));
+    assert!(sizes(&[]).unwrap_err().contains("is empty"));
+    larger.model.digest = "d3".into();
+    assert_eq!(sizes(&[&document, &larger]).unwrap().plans, [document, larger]);
 }
 
 #[test]

@@ -230,6 +230,28 @@ mod tests {
         assert!(found.trials <= 20);
     }
 
+    /// Though one as fast is nearer, and where there is none that is faster, to the nearest that is as fast.
+    #[test]
+    fn layers_go_to_a_faster_place_if_there_is_one() {
+        let space = Space::new(vec![1; 6], vec![PlaceKind::new("F", 1), PlaceKind::new("S", 3)]).unwrap();
+        let [fast, slow, other, third] = [0, 1, 2, 3].map(PlaceId);
+        let target = |places: &[PlaceId], slowest: usize| {
+            let configuration = Configuration::new(&space, vec![2; 3], places.to_vec()).unwrap();
+            let nanoseconds = |stage: usize| Nanoseconds(if stage == slowest { 90 } else { 10 });
+            let trial = Trial {
+                stage_times: (0..3).map(nanoseconds).collect(),
+                layer_times: Vec::new(),
+                period: Nanoseconds(90),
+                available: Vec::new(),
+                spent: Nanoseconds(90),
+            };
+            Shisha { heuristic: Heuristic::ALL[1], ..Shisha::default() }.target(&space, &configuration, &trial, slowest)
+        };
+        assert_eq!(target(&[fast, slow, other], 2), Some(0));
+        assert_eq!(target(&[third, slow, other], 2), Some(1));
+        assert_eq!(target(&[slow, fast, other], 1), Some(0), "none is as fast");
+    }
+
     #[test]
     fn names() {
         assert_eq!("h3".parse::<Heuristic>().unwrap(), Heuristic::H3);

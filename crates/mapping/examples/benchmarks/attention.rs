@@ -7,9 +7,6 @@ use std::error::Error;
 
 use millstream_mapping::{Annealing, BoundedMapper, Mapper, MapperLimits};
 
-/// Only those whose transfers occupy no processor; `cargo bench --bench families` has the others.
-const KIND: &str = "nobody";
-
 /// A graph with what came out.
 pub(crate) struct MeasuredGraph {
     pub(crate) name: String,
@@ -20,11 +17,11 @@ pub(crate) struct MeasuredGraph {
     pub(crate) annealed: u64,
 }
 
-/// Maps the first of the graphs.
+/// Maps the first of those graphs whose transfers occupy no processor; `cargo bench --bench families` has the others.
 pub(crate) fn measure(steps: u64, most: usize) -> Result<Vec<MeasuredGraph>, Box<dyn Error>> {
     let limits = MapperLimits { steps, ..MapperLimits::default() };
     let mut measured = Vec::new();
-    for (name, problem) in families::instances().into_iter().filter(|(name, _)| name.contains(KIND)).take(most) {
+    for (name, problem) in families::instances_that_occupy(None).into_iter().take(most) {
         let (ours, alone) = (BoundedMapper.map(&problem, &limits)?, Annealing.map(&problem, &limits)?);
         eprintln!("{name}: {} nodes, {} (bound {})", problem.len(), ours.makespan, ours.lower_bound);
         measured.push(MeasuredGraph {

@@ -1,4 +1,5 @@
-//! Maps problems of a JSON file that `cargo xtask bench-mapper` makes, and graphs like PETR's; writes tables in Markdown.
+//! Maps problems of a JSON file that `cargo xtask bench-mapper` makes, and graphs like PETR's, and writes tables in
+//! Markdown.
 //!
 //! Job shops come with what is known of their optimum, task graphs with the orders that other schedulers found;
 //! makespans of all are computed here, by the same rules.
@@ -10,10 +11,14 @@ mod table;
 
 use std::collections::BTreeMap;
 use std::error::Error;
+use std::time::Instant;
 
 use millstream_cost::Nanoseconds;
 use millstream_mapping::{BoundedMapper, Edge, Mapper, MapperLimits, MappingProblem, TaskId};
 use serde::Deserialize;
+
+/// How many times the steps of other problems graphs like PETR's get: worth about a minute for each.
+const MORE_STEPS: u64 = 30;
 
 /// The file.
 #[derive(Deserialize)]
@@ -93,9 +98,9 @@ impl Problem {
 
     fn measure(&self, steps: u64) -> Result<Measured, Box<dyn Error>> {
         let problem = self.mapping_problem()?;
-        let before = cpu_seconds();
+        let begin = Instant::now();
         let mapping = BoundedMapper.map(&problem, &MapperLimits { steps, ..MapperLimits::default() })?;
-        let seconds = cpu_seconds() - before;
+        let seconds = begin.elapsed().as_secs_f64();
         let (makespan, bound) = (mapping.makespan.0, mapping.lower_bound.0);
         // Either would be a fault of ours.
         if self.upper.is_some_and(|upper| bound > upper) {
@@ -123,12 +128,9 @@ impl Problem {
     }
 }
 
-/// How many times the steps of other problems graphs like PETR's get: about a minute for each.
-const MORE_STEPS: u64 = 30;
-
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [file, steps, graphs, table, commit, command] = arguments.as_slice() else {
+    let [file, steps, most_graphs, table, commit, command] = arguments.as_slice() else {
         return Err(
             "usage: benchmarks FILE STEPS GRAPHS TABLE COMMIT COMMAND; cargo xtask bench-mapper calls it".into()
         );
@@ -142,13 +144,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         measured.push(one);
     }
     let source = table::Source { commit, command, steps, steps_of_graphs: steps * MORE_STEPS };
-    let graphs = attention::measure(steps * MORE_STEPS, graphs.parse()?)?;
+    let graphs = attention::measure(steps * MORE_STEPS, most_graphs.parse()?)?;
     std::fs::write(table, table::page(&measured, &graphs, &schedulers, &source))?;
     Ok(())
-}
-
-/// Time that this thread has run; 0 where the system does not tell.
-fn cpu_seconds() -> f64 {
-    let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
-    text.split_whitespace().next().and_then(|first| first.parse::<f64>().ok()).unwrap_or(0.0) * 1e-9
 }

@@ -23,9 +23,9 @@ pub(crate) fn page(
         "# The mapper on others' benchmark problems".to_owned(),
         String::new(),
         format!(
-            "Measured at commit `{}` with `{}`: {} steps for each problem, {seconds:.0} s of processor time in all; {} for each \
-             graph like PETR's. As many again go to annealing alone, which runs beside everything else on a second \
-             thread.",
+            "Measured at commit `{}` with `{}`: {} steps for each problem, which took {seconds:.0} s in all; {} steps for \
+             each graph like PETR's. Annealing alone, which runs beside everything else in a second thread, has as \
+             many.",
             source.commit, source.command, source.steps, source.steps_of_graphs
         ),
         String::new(),
@@ -123,7 +123,8 @@ fn attention_section(all: &[MeasuredGraph]) -> Vec<String> {
         "",
         "An encoder that forks into attention heads, which join again, on an accelerator that can't do everything and two processors that \
          are the same, with random times. Each is a size and a mean time of transfers over that of operators. *Annealing alone* is how much \
-         longer the makespan is that it finds with as many steps; it has no part in bounds.",
+         longer the makespan is that it finds with as many steps. *Bound*: no mapping is shorter in which every operator runs \
+         whole on one processor.",
         "",
         "| graph | operators | makespan | bound | gap | annealing alone |",
         "|---|---|---|---|---|---|",

@@ -150,22 +150,25 @@ impl Attention {
     }
 }
 
-/// Problems with names: of five sizes, with three ratios, whatever transfers occupy.
+/// Problems with names, whatever transfers occupy.
 pub fn instances() -> Vec<(String, MappingProblem)> {
+    [None, Some(BlockedEnd::Receiver), Some(BlockedEnd::Sender)].into_iter().flat_map(instances_that_occupy).collect()
+}
+
+/// Problems with names, of five sizes with three ratios each, whose transfers occupy one end or none.
+pub fn instances_that_occupy(blocks: Option<BlockedEnd>) -> Vec<(String, MappingProblem)> {
     let mut instances = Vec::new();
-    for blocks in [None, Some(BlockedEnd::Receiver), Some(BlockedEnd::Sender)] {
-        for (seed, width) in [(1, 5), (2, 7), (3, 10), (4, 13), (5, 16)] {
-            for (place, ratio) in [0.05, 0.3, 1.0].into_iter().enumerate() {
-                let are_heads_alike = (seed as usize + place).is_multiple_of(2);
-                if blocks == Some(BlockedEnd::Sender) && !are_heads_alike {
-                    continue;
-                }
-                let family = Attention { seed, width, ratio, are_heads_alike, blocks };
-                let heads = if are_heads_alike { "alike" } else { "different" };
-                let blocked = blocks.map_or("nobody".to_owned(), |end| format!("{end:?}").to_lowercase());
-                let name = format!("seed {seed}, {width} {heads} heads, transfers {ratio} occupy {blocked}");
-                instances.push((name, family.problem()));
+    for (seed, width) in [(1, 5), (2, 7), (3, 10), (4, 13), (5, 16)] {
+        for (place, ratio) in [0.05, 0.3, 1.0].into_iter().enumerate() {
+            let are_heads_alike = (seed as usize + place).is_multiple_of(2);
+            if blocks == Some(BlockedEnd::Sender) && !are_heads_alike {
+                continue;
             }
+            let family = Attention { seed, width, ratio, are_heads_alike, blocks };
+            let heads = if are_heads_alike { "alike" } else { "different" };
+            let blocked = blocks.map_or("nobody".to_owned(), |end| format!("{end:?}").to_lowercase());
+            let name = format!("seed {seed}, {width} {heads} heads, transfers {ratio} occupy {blocked}");
+            instances.push((name, family.problem()));
         }
     }
     instances

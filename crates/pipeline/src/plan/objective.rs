@@ -76,7 +76,7 @@ mod tests {
         assert!(!gives_up(Objective::Throughput, plan(1010, 2730, None)));
         assert!(gives_up(Objective::Balanced, plan(1100, 2700, None)));
         assert!(!gives_up(Objective::Balanced, plan(1100, 2730, None)));
-        // A ten-thousandth for nothing less than as much again.
+        // Of these two, hardly anything: a period that is half as long for less than a ten-thousandth.
         assert!(gives_up(Objective::Latency, plan(500, 3000, None)));
         assert!(!gives_up(Objective::Latency, plan(500, 3001, None)));
         assert!(gives_up(Objective::Energy, plan(2000, 9000, Some(1_990_000))));

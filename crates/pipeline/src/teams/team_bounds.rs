@@ -96,7 +96,8 @@ impl TeamBounds {
         self.hand_overs[senders.index()]
     }
 
-    /// What a stage of these subgraphs draws at least; `None` if the power of one of the processors is not known.
+    /// What a stage of these subgraphs draws at least beyond idle power, and the idle power of all processors of the
+    /// team, though some may come to have nothing to do. `None` if the power of one of them is not known.
     pub(super) fn least_power(&self, subgraphs: SubgraphRange) -> Option<StagePower> {
         Some(self.power.as_ref()?.of_subgraphs(subgraphs))
     }
@@ -200,11 +201,9 @@ mod tests {
                         tiled += usize::from(splits.iter().any(|split| split.along == Along::Rows));
                         assert!(least <= found, "{name} {:?} {blocks:?}: {least} > {found}", way.team.classes);
                         let drawn = way.team.power(senders, blocks).unwrap();
-                        let StagePower { dynamic_joules, idle_watts } = way.team.least_power(blocks).unwrap();
+                        let StagePower { dynamic_joules, .. } = way.team.least_power(blocks).unwrap();
                         assert!(dynamic_joules <= drawn.dynamic_joules * (1.0 + 1e-9), "{name} {blocks:?}: {drawn:?}");
                         is_power_close += usize::from(dynamic_joules > 0.5 * drawn.dynamic_joules);
-                        // One that came to have nothing to do is not waited for.
-                        assert!(idle_watts >= drawn.idle_watts - 1e-9);
                         assert_ne!(hoped, TeamTime::Never);
                         looked_at += 1;
                         is_close += usize::from(least.seconds() > 0.6 * found.seconds());

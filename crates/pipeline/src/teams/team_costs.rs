@@ -52,8 +52,8 @@ mod tests {
 
     use super::*;
 
-    /// Twenty-five channels in waves of 24 take as long as 48: twenty-four of them take half of the time, which is 48 of
-    /// the 50 hundredths that are their share.
+    /// Twenty-five channels in waves of 24 take as long as 48, so that twenty-four of them take half of the time. Their
+    /// share of the channels is 96 %: for its share, a part takes 0.5 / 0.96 of the whole's time.
     #[test]
     fn a_share_costs_less_where_the_last_wave_is_not_full() {
         let classes = [("a", 24), ("b", 1), ("c", 1)].map(|(cluster, wave)| (ProcessorClass::new(cluster, 1), wave));
@@ -77,6 +77,6 @@ mod tests {
         let time = |nanoseconds: u64| Some(Nanoseconds(nanoseconds));
         assert_eq!(team.costs(&whole), [time(1000), time(1000), None]);
         let divided = WindowOperator { divisions: vec![25], ..whole };
-        assert_eq!(team.costs(&divided), [time(520), time(1000), None], "half of the time is for 24 of 25");
+        assert_eq!(team.costs(&divided), [time(520), time(1000), None]);
     }
 }
