@@ -216,6 +216,8 @@ mod tests {
     use millstream_cost::{CostTable, PowerOrigin, ProcessorPower};
     use millstream_partition::Chain;
     use millstream_test_support::board;
+    use rand::{RngExt, SeedableRng};
+    use rand_chacha::ChaCha8Rng;
 
     use super::*;
     use crate::board::senders::Senders;
@@ -251,6 +253,61 @@ mod tests {
         allocations.options(whole, &mut found);
         let all = found.iter().filter(|sized| sized.cores == problem.counts().most());
         all.map(|sized| allocations.multisets.at(sized.option.replicas).to_vec()).collect()
+    }
+
+    /// Sets of single processors with no more cores together than there are, none but those from a place on.
+    fn add_sets(problem: &Problem, from: usize, set: &[WayId], used: Cores, sets: &mut Vec<(Vec<WayId>, Cores)>) {
+        for (place, cluster) in problem.clusters().enumerate() {
+            for count in 1..=problem.classes_of(cluster).len() {
+                let way = problem.class_with(cluster, count);
+                let rank = 10 * place + count;
+                let has_room = problem.counts().with_room_for(problem.cores(way)).contains(&used);
+                if rank >= from && has_room {
+                    let (longer, used) = ([set, &[way]].concat(), used + problem.cores(way));
+                    sets.push((longer.clone(), used));
+                    add_sets(problem, rank, &longer, used, sets);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn no_set_of_replicas_is_better_than_all_options() {
+        let graph = millstream_test_support::chain(3);
+        let board = board("B3+s3:500");
+        for seed in 0..40 {
+            let mut random = ChaCha8Rng::seed_from_u64(seed);
+            let mut table = CostTable::new(3, board.processor_classes());
+            for class in table.class_ids() {
+                table
+                    .operator_ids()
+                    .for_each(|id| table.set_time(class, id, Nanoseconds(random.random_range(200..900))));
+                let (active_watts, idle_watts) = (random.random_range(1.0..6.0), random.random_range(0.1..0.9));
+                table.set_power(class, ProcessorPower { active_watts, idle_watts, origin: PowerOrigin::BoardFile });
+            }
+            let problem = Problem::new(&graph, &Chain::of(&graph), &board, &table).unwrap();
+            let whole = StageBlocks { senders: Senders::NETWORK, blocks: problem.costs.chain.whole() };
+            let mut allocations = EnergyAllocations::new(&problem);
+            let mut found = Vec::new();
+            allocations.options(whole, &mut found);
+
+            let mut sets = Vec::new();
+            add_sets(&problem, 0, &[], Cores::NONE, &mut sets);
+            assert_eq!(sets.len(), 7 * 7 - 1, "partitions of up to three cores in each of two clusters");
+            for (set, cores) in sets {
+                let option = allocations.option(set.clone(), whole).unwrap();
+                let is_as_good = |sized: &&SizedOption| {
+                    let SizedOption { option: other, cores: on } = sized;
+                    let slack = 1.0 + 1e-9;
+                    problem.counts().are_within(*on, cores)
+                        && other.latency <= option.latency
+                        && other.period <= option.period
+                        && other.power.dynamic_joules <= option.power.dynamic_joules * slack
+                        && other.power.idle_watts <= option.power.idle_watts * slack
+                };
+                assert!(found.iter().any(|sized| is_as_good(&sized)), "{seed} {set:?} {option:?}");
+            }
+        }
     }
 
     #[test]
