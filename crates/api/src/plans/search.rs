@@ -17,7 +17,7 @@ use crate::network::Network;
 use crate::plans::aim::Aim;
 use crate::plans::lessons::{Lessons, TeamLessons};
 use crate::plans::other_drivers::report_other_drivers;
-use crate::plans::shared_memory::{SharedMemory, simulated};
+use crate::plans::shared_memory::{ModestPlans, SharedMemory, simulated};
 use crate::plans::timed::with_what_has_times;
 use crate::plans::{Plans, ProvenSearch};
 
@@ -82,17 +82,17 @@ impl Plans {
         let should_stop = || has_failed.load(Ordering::Relaxed) || control.is_cancelled();
         let costs = SearchInputs { network, board, table };
         let (bounds, searched) = side_by_side(
-            || BoundsAndStarvedPlans::of(costs, &by_costs, memory.as_ref(), &should_stop),
+            || BoundsAndModestPlans::of(costs, &by_costs, memory.as_ref(), &should_stop),
             || {
                 SearchResult::of(&problem, &aim, !lessons.tried.is_empty(), memory.is_some())
                     .inspect_err(|_| has_failed.store(true, Ordering::Relaxed))
             },
         );
-        let BoundsAndStarvedPlans { period_bound, bound, starved } = bounds?;
+        let BoundsAndModestPlans { period_bound, bound, modest } = bounds?;
         let SearchResult { best_on_single_processors, plans: PlansWithinMemory { mut plans, is_whole } } = searched?;
         let competes_for_memory = memory.is_some();
         if let Some(memory) = memory {
-            plans = memory.simulated_front(&problem, plans, starved, &aim)?;
+            plans = memory.simulated_front(&problem, plans, modest, &aim)?;
             // Of few frames, a simulation may show a little less than what is possible.
             plans.iter_mut().for_each(|plan| plan.period = plan.period.max(bound.period));
         }
@@ -136,14 +136,14 @@ impl SearchResult {
 }
 
 /// What does not depend on the search, and is found while that goes on.
-struct BoundsAndStarvedPlans {
+struct BoundsAndModestPlans {
     period_bound: PeriodBound,
     bound: ThroughputBound,
-    /// Plans that are good where everybody gets less of the memory that all share.
-    starved: Vec<Plan>,
+    /// Plans that may be good where processors wait for the memory that they share.
+    modest: ModestPlans,
 }
 
-impl BoundsAndStarvedPlans {
+impl BoundsAndModestPlans {
     fn of(
         SearchInputs { network, board, table }: SearchInputs<'_>,
         by_costs: &Problem,
@@ -153,7 +153,7 @@ impl BoundsAndStarvedPlans {
         Ok(Self {
             period_bound: PeriodBound::of(by_costs)?,
             bound: ThroughputBound::of(network.graph(), board, table),
-            starved: memory.map_or_else(|| Ok(Vec::new()), |memory| memory.starved_plans(should_stop))?,
+            modest: memory.map_or_else(|| Ok(ModestPlans::default()), |memory| memory.modest_plans(should_stop))?,
         })
     }
 }

@@ -1,12 +1,15 @@
 //! Plans on boards whose processors compete for the bandwidth of their memory.
 
+use std::collections::BTreeSet;
 use std::num::NonZero;
 use std::thread;
 
 use millstream_board::Board;
 use millstream_cost::CostTable;
 use millstream_mapping::on_threads;
-use millstream_pipeline::{Constraints, Nanojoules, Objective, Plan, Problem, choose, pareto_front};
+use millstream_pipeline::{
+    Constraints, Nanojoules, Objective, Plan, Problem, choose, pareto_front, whole_network_plans,
+};
 use millstream_schedule::Schedule;
 use millstream_sim::SteadyState;
 
@@ -16,7 +19,7 @@ use crate::plans::Aim;
 
 /// Parts of the bandwidth that each processor is thought to get, one after the other: what is best for many that want
 /// much at once is not what is best for few.
-const PARTS: [f64; 2] = [0.5, 0.25];
+const PARTS: [f64; 3] = [1.0, 0.5, 0.25];
 /// By what part a short simulation is thought to be from a long one at most.
 const LARGEST_ERROR: f64 = 0.05;
 /// Frames of a simulation that shows about what a plan is good for.
@@ -53,40 +56,45 @@ impl<'a> SharedMemory<'a> {
         Ok(Plan { period: plan.period.max(unhindered), ..plan })
     }
 
-    /// Plans that are good where everybody gets less of the memory; not all of them if it should stop.
-    pub(crate) fn starved_plans(&self, should_stop: &dyn Fn() -> bool) -> Result<Vec<Plan>, Error> {
-        let mut plans = Vec::new();
+    /// Plans that others would beat if nobody waited for memory; not all of them if it should stop.
+    pub(crate) fn modest_plans(&self, should_stop: &dyn Fn() -> bool) -> Result<ModestPlans, Error> {
+        let mut plans = ModestPlans::default();
         for part in PARTS {
-            if should_stop() {
-                break;
-            }
             let table = self.table.within_memory(self.network.graph(), part * self.bytes_per_second);
-            let starved = Problem::new(self.network.graph(), self.network.chain(), self.board, &table)?;
-            plans.extend(pareto_front(&starved)?);
+            let problem = Problem::new(self.network.graph(), self.network.chain(), self.board, &table)?;
+            if plans.whole_networks.is_empty() {
+                plans.whole_networks = whole_network_plans(&problem);
+            }
+            for problem in [problem.clone(), problem.without_replicas()] {
+                if should_stop() {
+                    return Ok(plans);
+                }
+                plans.fronts.extend(pareto_front(&problem)?);
+            }
         }
         Ok(plans)
     }
 
     /// Of plans that a search on [costs within the memory's bandwidth](CostTable::within_memory_of) found, and of
-    /// [starved](Self::starved_plans) ones, those that have been simulated: all of a short front; of a long one some,
-    /// and for longer whatever is best for an objective.
+    /// [modest](Self::modest_plans) ones, those that have been simulated: all of a short front; of a long one some, and
+    /// for longer whatever is best for an objective.
     pub(crate) fn simulated_front(
         &self,
         problem: &Problem,
         plans: Vec<Plan>,
-        starved: Vec<Plan>,
+        modest: ModestPlans,
         aim: &Aim,
     ) -> Result<Vec<Plan>, Error> {
         let mut plans = plans;
-        for other in starved {
-            if !plans.iter().any(|plan| plan.is_same_pipeline(&other)) {
-                plans.push(other);
-            }
+        for plan in modest.fronts {
+            place_of(plan, &mut plans);
         }
-
         let step = plans.len().div_ceil(MOST_SIMULATED).max(1);
+        let mut places: BTreeSet<usize> = (0..plans.len()).step_by(step).collect();
+        places.extend(modest.whole_networks.into_iter().map(|plan| place_of(plan, &mut plans)));
+        let places: Vec<usize> = places.into_iter().collect();
+
         let mut known: Vec<Known> = vec![Known::Searched; plans.len()];
-        let places: Vec<usize> = (0..plans.len()).step_by(step).collect();
         let threads = thread::available_parallelism().map_or(1, NonZero::get);
         for (place, glimpsed) in self.simulate_briefly(problem, &plans, &places, threads) {
             (plans[place], known[place]) = (glimpsed?, Known::Glimpsed);
@@ -197,6 +205,24 @@ pub(crate) fn simulated(
     })
 }
 
+/// Plans that others would beat if nobody waited for memory. They want less of it, or fewer want it at a time.
+#[derive(Debug, Default)]
+pub(crate) struct ModestPlans {
+    /// Those of a single stage.
+    whole_networks: Vec<Plan>,
+    /// Pipelines of single processors, with replicas and without: the fronts where everybody gets so much of the memory.
+    fronts: Vec<Plan>,
+}
+
+/// Where a plan is among others, to which it is added if it is not.
+fn place_of(plan: Plan, plans: &mut Vec<Plan>) -> usize {
+    let known = plans.iter().position(|other| other.is_same_pipeline(&plan));
+    known.unwrap_or_else(|| {
+        plans.push(plan);
+        plans.len() - 1
+    })
+}
+
 /// Where a plan's numbers come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Known {
@@ -223,16 +249,38 @@ mod tests {
         Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures").join(folder).join("khadas-vim3.json")
     }
 
-    #[test]
-    fn simulations_are_the_same_on_any_number_of_threads() {
+    fn squeezenet() -> (Machine, Network, CostTable) {
         let machine = Machine::read(&fixture("boards")).unwrap();
         let network = Network::open("zoo:squeezenet", ReadOptions::default()).unwrap();
         let table = CostSource::Models(&fixture("costs")).table(&network, &machine).unwrap();
+        (machine, network, table)
+    }
+
+    /// However much else is found.
+    #[test]
+    fn whole_networks_and_pipelines_without_replicas_are_simulated() {
+        let (machine, network, table) = squeezenet();
         let memory = SharedMemory::new(&network, machine.board(), &table).unwrap();
         let problem = Problem::new(network.graph(), network.chain(), machine.board(), &memory.searched).unwrap();
-        let plans = memory.starved_plans(&|| false).unwrap();
+        let modest = memory.modest_plans(&|| false).unwrap();
+        let single = pareto_front(&problem.clone().without_replicas()).unwrap();
+        let found = |plans: &[Plan], wanted: &Plan| plans.iter().any(|plan| plan.is_same_pipeline(wanted));
+        assert!(single.iter().all(|plan| found(&modest.fronts, plan)));
+
+        let whole = modest.whole_networks.clone();
+        assert!(whole.len() > 6 && modest.fronts.len() > MOST_SIMULATED, "{} {}", whole.len(), modest.fronts.len());
+        let simulated = memory.simulated_front(&problem, Vec::new(), modest, &Aim::default()).unwrap();
+        assert!(whole.iter().all(|plan| found(&simulated, plan)));
+    }
+
+    #[test]
+    fn simulations_are_the_same_on_any_number_of_threads() {
+        let (machine, network, table) = squeezenet();
+        let memory = SharedMemory::new(&network, machine.board(), &table).unwrap();
+        let problem = Problem::new(network.graph(), network.chain(), machine.board(), &memory.searched).unwrap();
+        let plans = memory.modest_plans(&|| false).unwrap().fronts;
         assert!(plans.len() > 8, "{}", plans.len());
-        assert!(memory.starved_plans(&|| true).unwrap().is_empty());
+        assert!(memory.modest_plans(&|| true).unwrap().fronts.is_empty());
         let places: Vec<usize> = (0..plans.len()).step_by(2).collect();
         let simulated = |threads| -> Vec<(usize, Plan)> {
             let results = memory.simulate_briefly(&problem, &plans, &places, threads);
