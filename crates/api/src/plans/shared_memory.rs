@@ -19,7 +19,7 @@ use crate::plans::Aim;
 
 /// Parts of the bandwidth that each processor is thought to get, one after the other: what is best for many that want
 /// much at once is not what is best for few.
-const PARTS: [f64; 3] = [1.0, 0.5, 0.25];
+const PARTS: [f64; 2] = [0.5, 0.25];
 /// By what part a short simulation is thought to be from a long one at most.
 const LARGEST_ERROR: f64 = 0.05;
 /// Frames of a simulation that shows about what a plan is good for.
@@ -58,19 +58,23 @@ impl<'a> SharedMemory<'a> {
 
     /// Plans that others would beat if nobody waited for memory; not all of them if it should stop.
     pub(crate) fn modest_plans(&self, should_stop: &dyn Fn() -> bool) -> Result<ModestPlans, Error> {
-        let mut plans = ModestPlans::default();
-        for part in PARTS {
+        let problem = |part: f64| {
             let table = self.table.within_memory(self.network.graph(), part * self.bytes_per_second);
-            let problem = Problem::new(self.network.graph(), self.network.chain(), self.board, &table)?;
-            if plans.whole_networks.is_empty() {
-                plans.whole_networks = whole_network_plans(&problem);
+            Problem::new(self.network.graph(), self.network.chain(), self.board, &table)
+        };
+        let all = problem(1.0)?;
+        let mut plans = ModestPlans { whole_networks: whole_network_plans(&all), ..ModestPlans::default() };
+        for part in PARTS {
+            if should_stop() {
+                return Ok(plans);
             }
-            for problem in [problem.clone(), problem.without_replicas()] {
-                if should_stop() {
-                    return Ok(plans);
-                }
-                plans.fronts.extend(pareto_front(&problem)?);
+            plans.starved.extend(pareto_front(&problem(part)?)?);
+        }
+        for problem in [all.clone(), all.without_replicas()] {
+            if should_stop() {
+                return Ok(plans);
             }
+            plans.single_processors.extend(pareto_front(&problem)?);
         }
         Ok(plans)
     }
@@ -86,11 +90,16 @@ impl<'a> SharedMemory<'a> {
         aim: &Aim,
     ) -> Result<Vec<Plan>, Error> {
         let mut plans = plans;
-        for plan in modest.fronts {
-            place_of(plan, &mut plans);
+        let mut places = BTreeSet::new();
+        let mut begin = 0;
+        for more in [modest.starved, modest.single_processors] {
+            for plan in more {
+                place_of(plan, &mut plans);
+            }
+            let step = (plans.len() - begin).div_ceil(MOST_SIMULATED).max(1);
+            places.extend((begin..plans.len()).step_by(step));
+            begin = plans.len();
         }
-        let step = plans.len().div_ceil(MOST_SIMULATED).max(1);
-        let mut places: BTreeSet<usize> = (0..plans.len()).step_by(step).collect();
         places.extend(modest.whole_networks.into_iter().map(|plan| place_of(plan, &mut plans)));
         let places: Vec<usize> = places.into_iter().collect();
 
@@ -210,8 +219,10 @@ pub(crate) fn simulated(
 pub(crate) struct ModestPlans {
     /// Those of a single stage.
     whole_networks: Vec<Plan>,
-    /// Pipelines of single processors, with replicas and without: the fronts where everybody gets so much of the memory.
-    fronts: Vec<Plan>,
+    /// Pipelines of single processors that are good where everybody gets a part of the memory's bandwidth.
+    starved: Vec<Plan>,
+    /// Pipelines of single processors that are good if everybody gets all of it, with replicas and without.
+    single_processors: Vec<Plan>,
 }
 
 /// Where a plan is among others, to which it is added if it is not.
@@ -265,10 +276,11 @@ mod tests {
         let modest = memory.modest_plans(&|| false).unwrap();
         let single = pareto_front(&problem.clone().without_replicas()).unwrap();
         let found = |plans: &[Plan], wanted: &Plan| plans.iter().any(|plan| plan.is_same_pipeline(wanted));
-        assert!(single.iter().all(|plan| found(&modest.fronts, plan)));
+        assert!(single.iter().all(|plan| found(&modest.single_processors, plan)));
 
         let whole = modest.whole_networks.clone();
-        assert!(whole.len() > 6 && modest.fronts.len() > MOST_SIMULATED, "{} {}", whole.len(), modest.fronts.len());
+        let others = modest.starved.len();
+        assert!(whole.len() > 6 && others > MOST_SIMULATED, "{} {others}", whole.len());
         let simulated = memory.simulated_front(&problem, Vec::new(), modest, &Aim::default()).unwrap();
         assert!(whole.iter().all(|plan| found(&simulated, plan)));
     }
@@ -278,9 +290,9 @@ mod tests {
         let (machine, network, table) = squeezenet();
         let memory = SharedMemory::new(&network, machine.board(), &table).unwrap();
         let problem = Problem::new(network.graph(), network.chain(), machine.board(), &memory.searched).unwrap();
-        let plans = memory.modest_plans(&|| false).unwrap().fronts;
+        let plans = memory.modest_plans(&|| false).unwrap().starved;
         assert!(plans.len() > 8, "{}", plans.len());
-        assert!(memory.modest_plans(&|| true).unwrap().fronts.is_empty());
+        assert!(memory.modest_plans(&|| true).unwrap().starved.is_empty());
         let places: Vec<usize> = (0..plans.len()).step_by(2).collect();
         let simulated = |threads| -> Vec<(usize, Plan)> {
             let results = memory.simulate_briefly(&problem, &plans, &places, threads);
