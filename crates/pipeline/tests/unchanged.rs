@@ -65,6 +65,7 @@ fn costs(graph: &Graph, board: &Board, kind: Kind) -> CostTable {
         let (active_watts, idle_watts) = (0.5 + 100.0 * count as f64 / one as f64, 0.125);
         table.set_power(class, ProcessorPower { active_watts, idle_watts, origin: PowerOrigin::BoardFile });
     }
+
     for (&from, &to) in classes.iter().flat_map(|from| classes.iter().map(move |to| (from, to))) {
         let model = TransferModel {
             latency_seconds: 1e-6,
@@ -200,6 +201,7 @@ fn several_networks() {
             take_turns(&tenants),
             share(&tenants, |sharing| Some(sharing.rounds_per_second * if sharing.takes_turns { 0.9 } else { 0.8 })),
         ];
+
         for sharing in sharings {
             match sharing {
                 Ok(sharing) => {

@@ -39,6 +39,7 @@ pub(crate) fn page(
             .to_owned(),
         String::new(),
     ];
+
     lines.extend(graph_section(&graphs, schedulers));
     lines.extend(attention_section(like_petr));
     lines.extend(shop_section(&shops));
