@@ -56,8 +56,7 @@ impl NetworkMapping {
 /// it and its own sink may be, and a dynamic program chooses the pairs. Most problems are settled in a moment; of the
 /// others, those are solved fully on which the bound of the whole depends, until it meets the makespan, the gap is
 /// small enough, or nothing is left to solve. `threads` problems are worked on at a time, each within the limit of
-/// steps, with a second thread for large ones ([`BoundedMapper`](crate::BoundedMapper)); the number does not change the
-/// result.
+/// steps, with a second thread for large ones ([`BoundedMapper`]); the number does not change the result.
 ///
 /// # Errors
 /// [`MappingError::Unsupported`] if an operator can run on none of the processors, [`MappingError::Solver`] if a solver
