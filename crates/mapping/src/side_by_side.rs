@@ -27,26 +27,15 @@ pub fn side_by_side<Beside: Send, Here>(
 }
 
 /// Does pieces of work, the next one on whichever thread is free, and returns what came of them in the order of the
-/// pieces. Each thread has a worker of its own, which it makes before its first piece. The calling thread is one of
-/// them, and does what the system starts no thread for.
-///
-/// What comes of a piece must not depend on which pieces the worker did before.
-pub fn on_threads<Worker, Done: Send>(
-    threads: usize,
-    pieces: usize,
-    worker: impl Fn() -> Worker + Sync,
-    work: impl Fn(&mut Worker, usize) -> Done + Sync,
-) -> Vec<Done> {
+/// pieces. The calling thread is one of the threads, and does what the system starts no other for.
+pub fn on_threads<Done: Send>(threads: usize, pieces: usize, work: impl Fn(usize) -> Done + Sync) -> Vec<Done> {
     let next = AtomicUsize::new(0);
     let all_done: Mutex<Vec<(usize, Done)>> = Mutex::new(Vec::new());
+    let take = || Some(next.fetch_add(1, Ordering::Relaxed)).filter(|&piece| piece < pieces);
     let work_on = || {
-        let take = || Some(next.fetch_add(1, Ordering::Relaxed)).filter(|&piece| piece < pieces);
-        let mut piece = take();
-        let mut worker = piece.map(|_| worker());
-        while let (Some(worker), Some(taken)) = (&mut worker, piece) {
-            let done = work(worker, taken);
-            all_done.lock().unwrap_or_else(PoisonError::into_inner).push((taken, done));
-            piece = take();
+        while let Some(piece) = take() {
+            let done = work(piece);
+            all_done.lock().unwrap_or_else(PoisonError::into_inner).push((piece, done));
         }
     };
     thread::scope(|scope| {
@@ -66,30 +55,34 @@ pub fn on_threads<Worker, Done: Send>(
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Barrier;
+    #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+    use std::collections::HashSet;
+    use std::sync::{Barrier, Mutex};
     use std::thread;
 
     use super::{on_threads, side_by_side};
 
     #[test]
-    fn pieces_come_back_in_order_from_as_many_workers_as_there_are_threads() {
+    fn pieces_come_back_in_order_from_as_many_threads_as_are_wanted() {
         for threads in [0, 1, 2, 3, 100] {
             // So that every thread has a piece.
             let all_began = Barrier::new(threads.clamp(1, 9));
-            let begin = || {
-                all_began.wait();
-                0
+            let began = Mutex::new(HashSet::new());
+            let work = |piece: usize| {
+                let here = thread::current().id();
+                let is_first = began.lock().unwrap().insert(here);
+                if is_first {
+                    all_began.wait();
+                }
+                (piece, is_first, here)
             };
-            let work = |count: &mut usize, piece: usize| {
-                *count += 1;
-                (piece, *count == 1, thread::current().id())
-            };
-            let done = on_threads(threads, 9, begin, work);
+            let done = on_threads(threads, 9, work);
             assert!(done.iter().map(|(piece, ..)| *piece).eq(0..9), "{threads}: {done:?}");
             assert_eq!(done.iter().filter(|(_, is_first, _)| *is_first).count(), threads.clamp(1, 9));
             assert!(done.iter().any(|(.., thread)| *thread == thread::current().id()));
         }
-        let nothing = on_threads(3, 0, || unreachable!("no worker is needed"), |(): &mut (), piece| piece);
+        let nothing: Vec<usize> = on_threads(3, 0, |_| unreachable!("there is nothing to do"));
         assert!(nothing.is_empty());
     }
 

@@ -130,11 +130,11 @@ impl<'a> SharedMemory<'a> {
         places: &[usize],
         threads: usize,
     ) -> Vec<(usize, Result<Plan, Error>)> {
-        let simulate = |(): &mut (), piece: usize| {
+        let simulate = |piece: usize| {
             let place = places[piece];
             (place, self.simulated(problem, &plans[place], FEW_FRAMES))
         };
-        on_threads(threads, places.len(), || (), simulate)
+        on_threads(threads, places.len(), simulate)
     }
 
     /// Simulates what is best for each objective within limits until what is best has been simulated for long.

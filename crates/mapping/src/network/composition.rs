@@ -102,8 +102,8 @@ impl Composition {
         threads: usize,
     ) -> Result<(), MappingError> {
         let problems = &self.problems;
-        let map = |(): &mut (), piece: usize| mapper.map(&problems[wanted[piece]].problem, limits);
-        let results = on_threads(threads, wanted.len(), || (), map);
+        let map = |piece: usize| mapper.map(&problems[wanted[piece]].problem, limits);
+        let results = on_threads(threads, wanted.len(), map);
         for (&index, result) in wanted.iter().zip(results) {
             self.problems[index].learn(result?, pass);
         }
