@@ -7,7 +7,7 @@ use std::ops::Range;
 use millstream_backend::{Backend, Segment, Tensor};
 use millstream_backend_ort::{Environment, OrtBackend};
 use millstream_board::Processor;
-use millstream_graph::{DataType, Graph, OperatorId, RowRegion};
+use millstream_graph::{Along, DataType, Graph, OperatorId, TileRegion};
 use millstream_onnx::Model;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -20,6 +20,11 @@ fn inputs(graph: &Graph, segment: &Segment, random: &mut ChaCha8Rng) -> Vec<Tens
         let elements = shape.elements() as usize;
         match value.data_type.unwrap() {
             DataType::F32 => Tensor::from_f32(shape, (0..elements).map(|_| random.random_range(-1.0..1.0)).collect()),
+            DataType::I64 => {
+                // Places in tables among them.
+                let places = (0..elements).flat_map(|_| random.random_range(0_i64..4).to_ne_bytes());
+                Tensor::from_bytes(DataType::I64, shape, places.collect())
+            }
             other => {
                 let bytes = elements * other.bytes().unwrap();
                 Tensor::from_bytes(other, shape, (0..bytes).map(|_| random.random_range(0..100)).collect())
@@ -56,19 +61,24 @@ fn joined(parts: &[Tensor], axis: usize) -> Vec<u8> {
     (0..outer).flat_map(|index| bytes.iter().flat_map(move |part| piece(part, index))).collect()
 }
 
-/// The longest runs of operators, in the network's order, that can be divided by rows, and shorter ones of them.
-fn regions(graph: &Graph, random: &mut ChaCha8Rng) -> Vec<Vec<OperatorId>> {
+/// The longest runs of operators, in the network's order, that can be divided, and shorter ones of them; and attention
+/// by heads.
+fn regions(graph: &Graph, along: Along, random: &mut ChaCha8Rng) -> Vec<Vec<OperatorId>> {
+    if along == Along::Heads {
+        return graph.head_groups();
+    }
     let order = graph.order();
     let mut found = Vec::new();
     let mut start = 0;
     while start < order.len() {
-        let longest = (start + 1..=order.len()).rev().find(|&end| RowRegion::new(graph, &order[start..end]).is_some());
+        let longest =
+            (start + 1..=order.len()).rev().find(|&end| TileRegion::new(graph, &order[start..end], along).is_some());
         if let Some(end) = longest {
             found.push(order[start..end].to_vec());
             for _ in 0..12 {
                 let from = random.random_range(start..end);
                 let to = random.random_range(from..end) + 1;
-                if RowRegion::new(graph, &order[from..to]).is_some() {
+                if TileRegion::new(graph, &order[from..to], along).is_some() {
                     found.push(order[from..to].to_vec());
                 }
             }
@@ -91,19 +101,24 @@ fn check(model: Model, seed: u64) -> usize {
     let backend = OrtBackend::new(&Environment::load().unwrap(), std::sync::Arc::new(model));
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let mut checked = 0;
-    for operators in regions(&graph, &mut random) {
-        let region = RowRegion::new(&graph, &operators).unwrap();
+    let alongs = [Along::Rows, Along::Columns, Along::Heads];
+    let all: Vec<(Along, Vec<OperatorId>)> = alongs
+        .into_iter()
+        .flat_map(|along| regions(&graph, along, &mut random).into_iter().map(move |region| (along, region)))
+        .collect();
+    for (along, operators) in all {
+        let region = TileRegion::new(&graph, &operators, along).unwrap();
         let whole = Segment::new(&graph, operators.clone());
         let inputs = inputs(&graph, &whole, &mut random);
         let expected = run(&backend, &whole, &inputs);
         let cuts = cuts(region.rows(), &mut random);
         let tiles: Vec<Tensor> = cuts
             .iter()
-            .map(|rows| run(&backend, &Segment::tile(&graph, operators.clone(), rows.clone()), &inputs))
+            .map(|rows| run(&backend, &Segment::tile(&graph, operators.clone(), along, rows.clone()), &inputs))
             .collect();
         let names = [operators.first(), operators.last()].map(|id| graph.operator(*id.unwrap()).name.clone());
         let made = joined(&tiles, region.axis());
-        let what = format!("{} {names:?} {cuts:?} of {}", graph.name(), region.rows());
+        let what = format!("{} {names:?} {} {cuts:?} of {}", graph.name(), along.name(), region.rows());
         match expected.as_f32() {
             Some(expected) => agree(&made, expected, &what),
             None => assert_eq!(made, expected.bytes().unwrap(), "{what}"),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use millstream_backend::{Backend, PreparedSegment, Segment, Tensor, WholeNetwork};
 use millstream_board::Processor;
-use millstream_graph::{Along, Graph, OperatorId, Portion};
+use millstream_graph::{Graph, OperatorId, Portion};
 use millstream_onnx::{Model, OnnxError};
 use millstream_zoo::ZooError;
 
@@ -65,10 +65,10 @@ pub(crate) fn failed<E: std::fmt::Display>(what: &str) -> impl FnOnce(E) -> Stri
 /// A segment by its operators.
 pub(crate) fn description(graph: &Graph, segment: &Segment) -> String {
     let name = |id: Option<&OperatorId>| id.map_or("nothing", |&id| graph.operator(id).name.as_str());
-    let portion = segment.portion.as_ref().map_or(String::new(), |Portion { along, range }| match along {
-        Along::Channels => format!(" channels {range:?} of"),
-        Along::Rows => format!(" rows {range:?} of"),
-    });
+    let portion = segment
+        .portion
+        .as_ref()
+        .map_or(String::new(), |Portion { along, range }| format!(" {} {range:?} of", along.name()));
     let operators = &segment.operators;
     format!("{}:{portion} '{}' to '{}'", graph.name(), name(operators.first()), name(operators.last()))
 }

@@ -108,3 +108,60 @@ pub(crate) fn lines() -> Result<Arc<Model>, String> {
     builder.output(&line);
     of_suite(builder.build())
 }
+
+/// Enlarging between neighbours, by factors and to sizes.
+pub(crate) fn enlarged() -> Result<Arc<Model>, String> {
+    let mut builder = ModelBuilder::new("enlarged maps");
+    let image = builder.input("image", [1, 2, 7, 9]);
+    let scales = builder.weight("scales", &Weight::from_f32([4], vec![1.0, 1.0, 2.0, 4.0]));
+    let attributes = Attributes::new().text("mode", "linear").text("coordinate_transformation_mode", "half_pixel");
+    let map = builder.node_with("Resize", &[&image, "", &scales], attributes);
+    let filter = weight(&mut builder, &[3, 2, 3, 3], 21);
+    let map = builder.node_with("Conv", &[&map, &filter], Attributes::new().ints("pads", &[1; 4]));
+    let sizes = builder.weight("sizes", &Weight::from_i64([4], &[1, 3, 28, 72]));
+    let attributes = Attributes::new().text("mode", "cubic").text("coordinate_transformation_mode", "asymmetric");
+    let map = builder.node_with("Resize", &[&map, "", "", &sizes], attributes);
+    let map = builder.node("Relu", &[&map]);
+    builder.output(&map);
+    of_suite(builder.build())
+}
+
+/// A layer of attention: projections to queries, keys and values of several heads, a mask, and what joins the heads.
+pub(crate) fn attention() -> Result<Arc<Model>, String> {
+    let (tokens, heads, size) = (7, 3, 4);
+    let features = heads * size;
+    let mut builder = ModelBuilder::new("attention");
+    let sequence = builder.input("sequence", [1, tokens, features]);
+    let [scale, shift] = [31, 32].map(|seed| weight(&mut builder, &[features], seed));
+    let normal =
+        builder.node_with("LayerNormalization", &[&sequence, &scale, &shift], Attributes::new().int("axis", -1));
+    let sizes = |builder: &mut ModelBuilder, name: &str, sizes: &[usize]| {
+        let sizes: Vec<i64> = sizes.iter().map(|&size| size as i64).collect();
+        builder.weight(name, &Weight::from_i64([sizes.len()], &sizes))
+    };
+    let apart = sizes(&mut builder, "apart", &[1, tokens, heads, size]);
+    let together = sizes(&mut builder, "together", &[1, tokens, features]);
+
+    // Keys are turned so that a product of rows and columns compares them.
+    let [queries, keys, values] = [(33, [0, 2, 1, 3]), (35, [0, 2, 3, 1]), (37, [0, 2, 1, 3])].map(|(seed, order)| {
+        let matrix = weight(&mut builder, &[features, features], seed);
+        let bias = weight(&mut builder, &[features], seed + 1);
+        let made = builder.node("MatMul", &[&normal, &matrix]);
+        let made = builder.node("Add", &[&made, &bias]);
+        let made = builder.node("Reshape", &[&made, &apart]);
+        builder.node_with("Transpose", &[&made], Attributes::new().ints("perm", &order))
+    });
+    let scores = builder.node("MatMul", &[&queries, &keys]);
+    let mask = weight(&mut builder, &[1, 1, tokens, tokens], 39);
+    let scores = builder.node("Add", &[&scores, &mask]);
+    let shares = builder.node_with("Softmax", &[&scores], Attributes::new().int("axis", -1));
+    let made = builder.node("MatMul", &[&shares, &values]);
+    let made = builder.node_with("Transpose", &[&made], Attributes::new().ints("perm", &[0, 2, 1, 3]));
+    let made = builder.node("Reshape", &[&made, &together]);
+
+    let matrix = weight(&mut builder, &[features, features], 40);
+    let made = builder.node("MatMul", &[&made, &matrix]);
+    let made = builder.node("Add", &[&made, &sequence]);
+    builder.output(&made);
+    of_suite(builder.build())
+}

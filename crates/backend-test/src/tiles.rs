@@ -1,9 +1,11 @@
-//! Tiles of rows join to the whole, of a backend that makes any.
+//! Tiles join to the whole, of a backend that makes any.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use millstream_backend::{BackendError, Segment, Tensor};
-use millstream_graph::{OperatorId, RowRegion};
+use millstream_graph::{Along, OperatorId, TileRegion};
+use millstream_onnx::Model;
 
 use crate::rig::{Rig, description, failed, zoo};
 use crate::subject::Subject;
@@ -12,12 +14,23 @@ use crate::tile_models;
 
 /// A network whose longest regions are divided as well.
 const NETWORK: &str = "squeezenet";
-/// The least number of regions that are divided.
-const FEWEST: usize = 40;
+/// What is divided.
+const MODELS: [fn() -> Result<Arc<Model>, String>; 6] = [
+    tile_models::maps,
+    tile_models::ends,
+    tile_models::enlarged,
+    tile_models::sequences,
+    tile_models::lines,
+    tile_models::attention,
+];
+/// The least number of regions that are divided by each, of a backend that runs all of their operators, and of one that
+/// does not.
+const FEWEST: [(Along, [usize; 2]); 3] = [(Along::Rows, [40, 10]), (Along::Columns, [30, 10]), (Along::Heads, [1, 0])];
 
 pub(crate) fn check(subject: &Subject) -> Result<(), String> {
-    let mut count = 0;
-    for model in [tile_models::maps, tile_models::ends, tile_models::sequences, tile_models::lines] {
+    let mut count = [0; 4];
+    let mut refuses_some = false;
+    for model in MODELS {
         let rig = Rig::of(subject, &model()?)?;
         if !subject.makes_tiles {
             refuses_tiles(&rig)?;
@@ -25,18 +38,20 @@ pub(crate) fn check(subject: &Subject) -> Result<(), String> {
         }
 
         let order = rig.graph().order();
+        refuses_some |= !order.iter().all(|&id| rig.supports(id));
         let ranges = (0..order.len()).flat_map(|start| (start + 1..=order.len()).map(move |end| start..end));
         for operators in ranges.map(|range| &order[range]) {
-            if let Some(region) = region(&rig, operators) {
+            for along in [Along::Rows, Along::Columns, Along::Heads] {
+                let Some(region) = region(&rig, operators, along) else { continue };
                 let rows = region.rows();
                 let mut cuts = vec![uneven(rows)];
                 if operators.len() == 1 || operators.len() == order.len() {
                     cuts.extend([(0..=rows).collect(), vec![0, rows - 1, rows]]);
                 }
                 for cuts in cuts {
-                    divide(&rig, operators, &region, &cuts, subject.tolerance)?;
+                    divide(&rig, operators, (along, &region), &cuts, subject.tolerance)?;
                 }
-                count += 1;
+                count[along as usize] += 1;
             }
         }
         misplaced(&rig)?;
@@ -45,15 +60,19 @@ pub(crate) fn check(subject: &Subject) -> Result<(), String> {
     if !subject.makes_tiles {
         return Ok(());
     }
-    if count < FEWEST {
-        return Err(format!("only {count} regions could be divided by rows"));
+    for (along, fewest) in FEWEST {
+        let (count, fewest) = (count[along as usize], fewest[usize::from(refuses_some)]);
+        if count < fewest {
+            return Err(format!("only {count} regions could be divided by {}", along.name()));
+        }
     }
     if subject.networks.contains(&NETWORK) && subject.slow.is_none() {
         let rig = Rig::of(subject, &zoo(NETWORK)?)?;
         let order = rig.graph().order();
-        let mut longest = (1..=order.len()).rev().filter_map(|end| Some((end, region(&rig, &order[..end])?)));
+        let mut longest =
+            (1..=order.len()).rev().filter_map(|end| Some((end, region(&rig, &order[..end], Along::Rows)?)));
         let (end, region) = longest.next().ok_or("no region at the start of the network")?;
-        divide(&rig, &order[..end], &region, &uneven(region.rows()), subject.tolerance)?;
+        divide(&rig, &order[..end], (Along::Rows, &region), &uneven(region.rows()), subject.tolerance)?;
     }
     Ok(())
 }
@@ -61,8 +80,8 @@ pub(crate) fn check(subject: &Subject) -> Result<(), String> {
 /// A backend that makes no tiles says so of each operator that could be divided.
 fn refuses_tiles(rig: &Rig) -> Result<(), String> {
     let graph = rig.graph();
-    for (id, region) in graph.order().iter().filter_map(|&id| Some((id, region(rig, &[id])?))) {
-        let segment = Segment::tile(graph, vec![id], 0..region.rows() - 1);
+    for (id, region) in graph.order().iter().filter_map(|&id| Some((id, region(rig, &[id], Along::Rows)?))) {
+        let segment = Segment::tile(graph, vec![id], Along::Rows, 0..region.rows() - 1);
         match rig.backend.prepare(&segment, &rig.processor) {
             Err(BackendError::Prepare { .. }) => {}
             _ => return Err(format!("{}: a tile that is not refused", description(graph, &segment))),
@@ -71,15 +90,15 @@ fn refuses_tiles(rig: &Rig) -> Result<(), String> {
     Ok(())
 }
 
-fn region(rig: &Rig, operators: &[OperatorId]) -> Option<RowRegion> {
+fn region(rig: &Rig, operators: &[OperatorId], along: Along) -> Option<TileRegion> {
     let are_supported = operators.iter().all(|&id| rig.supports(id));
-    RowRegion::new(rig.graph(), operators).filter(|_| are_supported)
+    TileRegion::new(rig.graph(), operators, along).filter(|_| are_supported)
 }
 
 fn divide(
     rig: &Rig,
     operators: &[OperatorId],
-    region: &RowRegion,
+    (along, region): (Along, &TileRegion),
     cuts: &[usize],
     tolerance: f32,
 ) -> Result<(), String> {
@@ -88,13 +107,13 @@ fn divide(
     let inputs = inputs_of(graph, &whole, 3)?;
     let expected = rig.run(&whole, &inputs)?;
     let tile = |rows: Range<usize>| {
-        let made = rig.run(&Segment::tile(graph, operators.to_vec(), rows), &inputs)?;
+        let made = rig.run(&Segment::tile(graph, operators.to_vec(), along, rows), &inputs)?;
         made.into_iter().next().ok_or_else(|| "a tile made nothing".to_owned())
     };
     let tiles: Result<Vec<Tensor>, String> = cuts.windows(2).map(|pair| tile(pair[0]..pair[1])).collect();
     let together = joined(&tiles?, region.axis()).map(|together| [together]);
     let compared = together.and_then(|together| agree(&together, &expected, tolerance));
-    compared.map_err(failed(&format!("{} in tiles {cuts:?}", description(graph, &whole))))
+    compared.map_err(failed(&format!("{} in tiles by {} {cuts:?}", description(graph, &whole), along.name())))
 }
 
 /// A third, most of the rest, and the rest.
@@ -107,11 +126,11 @@ fn uneven(rows: usize) -> Vec<usize> {
 /// No rows, and more than there are.
 fn misplaced(rig: &Rig) -> Result<(), String> {
     let graph = rig.graph();
-    let Some((id, region)) = graph.order().iter().find_map(|&id| Some((id, region(rig, &[id])?))) else {
+    let Some((id, region)) = graph.order().iter().find_map(|&id| Some((id, region(rig, &[id], Along::Rows)?))) else {
         return Ok(());
     };
     for rows in [2..2, 0..region.rows() + 1] {
-        let segment = Segment::tile(graph, vec![id], rows.clone());
+        let segment = Segment::tile(graph, vec![id], Along::Rows, rows.clone());
         match rig.backend.prepare(&segment, &rig.processor) {
             Err(BackendError::Prepare { .. }) => {}
             _ => return Err(format!("{}: the rows {rows:?} are not refused", description(graph, &segment))),

@@ -26,6 +26,8 @@ pub(crate) enum Layer {
     Constant { operation: char, constant: Vec<f32>, is_left: bool },
     /// Joining along a dimension.
     Concat { axis: usize },
+    /// The positions from this one on of a dimension, as many as the output has.
+    Slice { axis: usize, start: usize },
     /// Softmax over the last dimension.
     Softmax,
     /// The same elements under another shape.
@@ -59,6 +61,7 @@ pub(crate) fn layer(model: &Model, id: OperatorId) -> Option<Layer> {
         (OperatorKind::Elementwise, op) => description.element_wise(op),
         (OperatorKind::Concat, _) => description.concat(),
         (OperatorKind::Softmax, "Softmax") => description.softmax(),
+        (_, "Slice") if operator.inputs.len() == 1 => description.slice(),
         (_, "Reshape" | "Flatten" | "Squeeze" | "Unsqueeze" | "Identity" | "Dropout") if operator.inputs.len() == 1 => {
             Some(Layer::Relabel)
         }
@@ -200,6 +203,29 @@ impl<'a> Description<'a> {
         let axis = if axis < 0 { axis + self.after.len() as i64 } else { axis };
         let axis = usize::try_from(axis).ok().filter(|&axis| axis < self.after.len())?;
         (self.operator.inputs.len() == self.names.len()).then_some(Layer::Concat { axis })
+    }
+
+    /// Neighbouring positions along a single dimension.
+    fn slice(&self) -> Option<Layer> {
+        let rank = self.before.len();
+        let bound = |place: usize, name: &str| match (self.node.ints(name), self.name(place)) {
+            (Some(&[bound]), _) => Some(bound),
+            (None, Some(constant)) => self.integer(&constant),
+            _ => None,
+        };
+        let counted = |value: i64, size: usize| if value < 0 { value + size as i64 } else { value };
+        let axis = usize::try_from(counted(bound(3, "axes")?, rank)).ok().filter(|&axis| axis < rank)?;
+        let size = self.before[axis];
+        let start = usize::try_from(counted(bound(1, "starts")?, size)).ok()?;
+        // One after the other, as many as there are.
+        let is_forward = self.name(4).is_none_or(|steps| self.integer(&steps) == Some(1));
+        let fits = self.after.len() == rank && start.checked_add(*self.after.get(axis)?)? <= size;
+        (is_forward && fits).then_some(Layer::Slice { axis, start })
+    }
+
+    /// A constant of one integer.
+    fn integer(&self, name: &str) -> Option<i64> {
+        self.model.weights().get(name).and_then(Weight::integers).filter(|values| values.len() == 1)?.first().copied()
     }
 
     fn softmax(&self) -> Option<Layer> {

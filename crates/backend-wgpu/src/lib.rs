@@ -33,6 +33,7 @@ mod extent;
 mod gpu;
 mod layer;
 mod lock;
+mod own_model;
 mod part;
 mod plan;
 mod preparing;

@@ -7,7 +7,7 @@ use millstream_onnx::Model;
 pub(crate) fn check_part(model: &Model, segment: &Segment) -> Result<(), String> {
     let Some(portion) = &segment.portion else { return Ok(()) };
     let Some(channels) = segment.channels() else {
-        return Err(format!("this device makes no tiles of rows such as {:?}", portion.range));
+        return Err(format!("{} {:?} are no part by channels", portion.along.name(), portion.range));
     };
     let graph = model.graph();
     let (&head, followers) = segment.operators.split_first().ok_or("a part of no operator")?;

@@ -1,13 +1,14 @@
 //! From a segment to the shaders that run it.
 
 use millstream_backend::Segment;
-use millstream_graph::{Convolution, OperatorId, OperatorKind, ValueId};
+use millstream_graph::{Convolution, OperatorId, OperatorKind, Portion, ValueId};
 use millstream_onnx::{Model, Weight};
 
 use crate::channels::{scale_shift, with_constant};
 use crate::convolution::ConvolutionShape;
 use crate::extent::Extent;
 use crate::layer::{Layer, layer};
+use crate::own_model::OwnModel;
 use crate::part::check_part;
 use crate::shaders::{Activation, Shader, shader};
 use crate::windows::{SOFTMAX, local_response, pool};
@@ -37,9 +38,10 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    pub(crate) fn new(model: &Model, segment: &Segment, choice: &WorkChoice) -> Result<Self, String> {
+    pub(crate) fn new(own: &OwnModel, choice: &WorkChoice) -> Result<Self, String> {
+        let OwnModel { model, segment, weights_of, .. } = own;
         check_part(model, segment)?;
-        let mut planner = Planner { model, segment, choice, dispatches: Vec::new() };
+        let mut planner = Planner { model, segment, weights_of: weights_of.as_ref(), choice, dispatches: Vec::new() };
         let mut rest = segment.operators.as_slice();
         while let Some((&id, _)) = rest.split_first() {
             let done = planner.plan(id, rest)?;
@@ -52,6 +54,7 @@ impl Plan {
 struct Planner<'a> {
     model: &'a Model,
     segment: &'a Segment,
+    weights_of: Option<&'a Portion>,
     choice: &'a WorkChoice,
     dispatches: Vec<Dispatch>,
 }
@@ -118,7 +121,7 @@ impl Planner<'_> {
         let (shape, weights, bias) = self.convolution(id, layer, sizes)?;
         let (weights, bias) = fused.folded(weights, bias, shape.output_channels);
 
-        let key = format!("{} {:?} {}", operator.name, self.segment.portion, fused.operators.len());
+        let key = format!("{} {:?} {}", operator.name, self.weights_of, fused.operators.len());
         let mut reads: Vec<Read> = operator.inputs.iter().map(|&value| Read::Value(value)).collect();
         reads.push(Read::Constant(format!("weights of {key}"), weights));
         reads.push(Read::Constant(format!("biases of {key}"), bias));
@@ -135,7 +138,7 @@ impl Planner<'_> {
         let operator = self.model.graph().operator(id);
         let Sizes { before, after, first } = sizes;
         let elements = after.elements();
-        let key = format!("{} {:?}", operator.name, self.segment.portion);
+        let key = format!("{} {:?}", operator.name, self.weights_of);
         let mut reads: Vec<Read> = operator.inputs.iter().map(|&value| Read::Value(value)).collect();
 
         let shader = match layer {
@@ -145,6 +148,7 @@ impl Planner<'_> {
             Layer::LocalResponse { size, alpha, beta, bias } => {
                 Some(local_response(before, after, *first, size, [alpha, beta, bias]))
             }
+            Layer::Slice { axis, start } => self.slice(id, axis, start),
             Layer::Unary(activation) => Some(shader(1, &[], &activation.function(), "y[t] = act(x0[t]);", elements)),
             Layer::Binary(operation) => Some(shader(2, &[], "", &format!("y[t] = x0[t] {operation} x1[t];"), elements)),
             Layer::Softmax => {
@@ -273,6 +277,22 @@ impl Planner<'_> {
             }
         }
         fused
+    }
+
+    /// Copies neighbouring positions along a dimension.
+    fn slice(&self, id: OperatorId, axis: usize, start: usize) -> Option<Shader> {
+        let graph = self.model.graph();
+        let operator = graph.operator(id);
+        let dimensions = |value: ValueId| graph.value(value).shape.as_ref().map(|shape| shape.dimensions());
+        let (before, after) = (dimensions(*operator.inputs.first()?)?, dimensions(*operator.outputs.first()?)?);
+        let inner: usize = before.get(axis + 1..)?.iter().product();
+        let constants = [
+            ("ROW", (before[axis] * inner) as u64),
+            ("OWN", (after[axis] * inner) as u64),
+            ("FROM", (start * inner) as u64),
+        ];
+        let elements = after.iter().product::<usize>() as u64;
+        Some(shader(1, &constants, "", "y[t] = x0[t / OWN * ROW + FROM + t % OWN];", elements))
     }
 
     /// One copying dispatch per input; the last one stands for the operator.

@@ -14,6 +14,7 @@ use crate::backend::{WARM_UP_FRAMES, WgpuBackend};
 use crate::gpu::NAME;
 use crate::layer::layer;
 use crate::lock::lock;
+use crate::own_model::OwnModel;
 use crate::plan::Plan;
 use crate::segment::GpuSegment;
 
@@ -27,10 +28,10 @@ impl WgpuBackend {
             let detail = format!("it runs on {}, not on {processor}", self.label);
             return Err(BackendError::Unavailable { backend: NAME.to_owned(), detail });
         }
-        let choice = self.work_choice();
-        let plan = Plan::new(&self.model, segment, &choice);
-        let plan = plan.map_err(|detail| BackendError::preparing(self.model.graph(), segment, detail))?;
-        GpuSegment::new(self, segment, plan, has_ticks)
+        let refused = |detail| BackendError::preparing(self.model.graph(), segment, detail);
+        let own = OwnModel::of(&self.model, segment).map_err(refused)?;
+        let plan = Plan::new(&own, &self.work_choice()).map_err(refused)?;
+        GpuSegment::new(self, &own, plan, has_ticks)
     }
 }
 

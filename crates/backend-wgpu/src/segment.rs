@@ -3,12 +3,13 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use millstream_backend::{BackendError, PreparedSegment, Segment, Tensor, check_inputs};
+use millstream_backend::{BackendError, PreparedSegment, Tensor, check_inputs};
 use millstream_graph::{OperatorId, Shape, Value, ValueId};
 use wgpu::{BindGroup, Buffer, BufferUsages, ComputePipeline, QuerySet};
 
 use crate::backend::WgpuBackend;
 use crate::gpu::{Gpu, Opened};
+use crate::own_model::OwnModel;
 use crate::plan::{Plan, Read};
 
 /// What runs on the device for one dispatch.
@@ -65,12 +66,12 @@ fn bindings<'a>(gpu: &Opened, pipeline: &ComputePipeline, buffers: impl Iterator
 /// What is copied back to the host.
 fn outputs(
     backend: &WgpuBackend,
-    segment: &Segment,
+    OwnModel { model, segment, .. }: &OwnModel,
     values: &HashMap<ValueId, Arc<Buffer>>,
 ) -> Result<Vec<Output>, BackendError> {
     let output = |&id: &ValueId| {
         let device = values.get(&id).cloned().ok_or_else(|| BackendError::failed("a value that nobody makes"))?;
-        let shape = backend.model.graph().value(id).shape.as_ref();
+        let shape = model.graph().value(id).shape.as_ref();
         let mut dimensions = shape.map(|shape| shape.dimensions().to_vec()).unwrap_or_default();
         if let (Some(channels), Some(size)) = (segment.channels(), dimensions.get_mut(1)) {
             *size = channels.len();
@@ -86,12 +87,13 @@ fn outputs(
 impl GpuSegment {
     pub(crate) fn new(
         backend: &WgpuBackend,
-        segment: &Segment,
+        own: &OwnModel,
         plan: Plan,
         has_ticks: bool,
     ) -> Result<Self, BackendError> {
         let gpu = &backend.gpu.0;
-        let graph = backend.model.graph();
+        let OwnModel { model, segment, .. } = own;
+        let graph = model.graph();
         let usage = BufferUsages::STORAGE | BufferUsages::COPY_DST | BufferUsages::COPY_SRC;
         let mut values: HashMap<ValueId, Arc<Buffer>> = HashMap::new();
         let mut inputs = Vec::new();
@@ -110,7 +112,7 @@ impl GpuSegment {
             let reads = buffers(backend, dispatch.reads, &values, &mut constants)?;
 
             let Some(shader) = dispatch.shader else {
-                relabelled.extend(dispatch.operators);
+                relabelled.extend(own.of_network(dispatch.operators));
                 values.extend(reads.into_iter().next().map(|buffer| (dispatch.output, buffer)));
                 continue;
             };
@@ -124,10 +126,11 @@ impl GpuSegment {
             };
             let pipeline = backend.pipeline(&shader)?;
             let bindings = bindings(gpu, &pipeline, reads.iter().chain([&output]));
-            kernels.push(Kernel { pipeline, bindings, workgroups: shader.workgroups(), operators: dispatch.operators });
+            let operators = own.of_network(dispatch.operators);
+            kernels.push(Kernel { pipeline, bindings, workgroups: shader.workgroups(), operators });
         }
 
-        let outputs = outputs(backend, segment, &values)?;
+        let outputs = outputs(backend, own, &values)?;
         let nanoseconds = gpu.tick_nanoseconds.filter(|_| has_ticks);
         let ticks = nanoseconds.map(|nanoseconds| ticks(gpu, kernels.len(), nanoseconds)).transpose()?;
         gpu.check()?;

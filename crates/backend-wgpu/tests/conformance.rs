@@ -55,7 +55,7 @@ fn subject() -> Option<Subject> {
     };
     let subject = Subject::new(Processor::accelerator("G"), Processor::new("B", [0]), open);
     let subject = subject.compared_with(Processor::new("B", [0]), reference).losing(losable).refusing(may_refuse);
-    Some(subject.without_tiles().tolerance(2e-4).slow(["squeezenet", "mobilenet-v2"], MOST_MACS))
+    Some(subject.tolerance(2e-4).slow(["squeezenet", "mobilenet-v2"], MOST_MACS))
 }
 
 /// Networks with most kinds of layers: the operators of all of the zoo take minutes on a device that is emulated.

@@ -33,8 +33,8 @@ impl Segment {
     }
 
     /// The tile of operators that makes these rows of what the last one makes.
-    pub fn tile(graph: &Graph, operators: Vec<OperatorId>, rows: Range<usize>) -> Self {
-        Self { portion: Some(Portion { along: Along::Rows, range: rows }), ..Self::new(graph, operators) }
+    pub fn tile(graph: &Graph, operators: Vec<OperatorId>, along: Along, range: Range<usize>) -> Self {
+        Self { portion: Some(Portion { along, range }), ..Self::new(graph, operators) }
     }
 
     /// The channels that are made, if it is a part of operators that are divided by channels.

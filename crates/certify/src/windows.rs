@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use millstream_graph::{Graph, Locality, OperatorId, RowRegion, ValueId};
+use millstream_graph::{Graph, OperatorId, TileRegion, ValueId};
 use millstream_partition::Subgraph;
 
 /// Subgraphs that may be divided by rows together, and stretches of them that are looked at in a network.
@@ -12,7 +12,7 @@ const MOST_STRETCHES: usize = 4000;
 /// Of one subgraph: what runs after the end of the one before it, for the sake of its own end.
 pub(crate) struct Window {
     pub(crate) operators: Vec<WindowOperator>,
-    /// Whether rows of it may be divided among processors, also together with its neighbours.
+    /// Whether it may be divided into tiles, also together with its neighbours, or attention in it.
     pub(crate) may_be_tiled: bool,
 }
 
@@ -130,21 +130,18 @@ impl Dividing {
     }
 }
 
-/// Which subgraphs are part of a stretch whose rows may be divided together.
+/// Which subgraphs have something that may be divided into tiles: all of them, perhaps together with their neighbours,
+/// or attention in them.
 fn tiled(graph: &Graph, subgraphs: &[Subgraph]) -> Vec<bool> {
     let most = (MOST_STRETCHES / subgraphs.len().max(1)).min(MOST_TOGETHER);
-    let is_local = |subgraph: &Subgraph| {
-        let mut all = subgraph.operators();
-        all.all(|id| graph.operator(id).locality != Locality::Global)
-    };
-    let are_local: Vec<bool> = subgraphs.iter().map(is_local).collect();
-    let mut tiled = vec![false; subgraphs.len()];
+    let heads: HashSet<OperatorId> = graph.head_groups().into_iter().flatten().collect();
+    let has_heads = |subgraph: &Subgraph| subgraph.operators().any(|id| heads.contains(&id));
+    let mut tiled: Vec<bool> = subgraphs.iter().map(has_heads).collect();
     for start in 0..subgraphs.len() {
-        let local = are_local[start..].iter().take(most).take_while(|is_local| **is_local).count();
         // The longest says all of the others.
-        let longest = (start + 1..=start + local).rev().find(|&end| {
+        let longest = (start + 1..=(start + most).min(subgraphs.len())).rev().find(|&end| {
             let operators: Vec<OperatorId> = subgraphs[start..end].iter().flat_map(Subgraph::operators).collect();
-            RowRegion::new(graph, &operators).is_some()
+            !TileRegion::worthwhile(graph, &operators).is_empty()
         });
         longest.into_iter().for_each(|end| tiled[start..end].fill(true));
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use millstream_backend::{Backend, Segment, Tensor, WholeNetwork};
 use millstream_board::Processor;
-use millstream_graph::{Along, Graph, OperatorId, RowRegion, ValueId};
+use millstream_graph::{Along, Graph, OperatorId, TileRegion, ValueId};
 use millstream_partition::Chain;
 use millstream_runtime::{Engine, EngineOptions};
 use millstream_schedule::{Assignment, OperatorSplit, Replica, Schedule, Stage};
@@ -96,7 +96,7 @@ pub(crate) fn tiled(graph: &Graph, chain: &Chain) -> Option<Schedule> {
     for block in chain.blocks() {
         let operators = &block.operators;
         lists[0].extend(operators);
-        if let Some(region) = RowRegion::new(graph, operators) {
+        if let Some(region) = TileRegion::new(graph, operators, Along::Rows) {
             lists[1].extend(operators);
             let most = region.rows() - region.rows().div_ceil(3);
             let shares = vec![most, region.rows() - most];

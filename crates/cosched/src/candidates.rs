@@ -70,7 +70,7 @@ pub(crate) fn candidates(
 }
 
 /// The class of each processor in the table, if it is there.
-fn classes(replica: &Replica, table: &CostTable) -> Vec<Option<ClassId>> {
+pub(crate) fn classes(replica: &Replica, table: &CostTable) -> Vec<Option<ClassId>> {
     replica.assignments.iter().map(|assignment| table.find(&assignment.processor.class())).collect()
 }
 
@@ -108,7 +108,7 @@ fn started_before(tasks: &[Task], spans: &[Span], processor: ProcessorId, moment
 
 /// Where a processor's part of a divided operator goes among its operators: after `at` of them, and after all that is
 /// divided together with the last of these.
-fn position_of_part(replica: &Replica, processor: ProcessorId, mut at: usize) -> usize {
+pub(crate) fn position_of_part(replica: &Replica, processor: ProcessorId, mut at: usize) -> usize {
     let operators = &replica.assignments[processor.index()].operators;
     while let (Some(before), Some(next)) = (at.checked_sub(1), operators.get(at))
         && let Some(split) = replica.split_of(operators[before])

@@ -1,10 +1,11 @@
 //! Dividing the operators of a replica wherever that lets it finish earlier.
 
 use millstream_cost::{CostTable, Nanoseconds};
-use millstream_graph::{ChannelUnits, Graph, OperatorId};
+use millstream_graph::{Along, Graph, OperatorId};
 use millstream_schedule::execution::{Execution, ProcessorId};
 use millstream_schedule::{OperatorSplit, Replica, ReplicaTasks};
 
+use crate::attention::Attention;
 use crate::candidates::candidates;
 use crate::trial::Trial;
 
@@ -23,8 +24,8 @@ pub struct Executed<'a> {
 }
 
 /// Divides operators by output channels between the replica's processors, one after the other, each where that brings
-/// down `finish`, and the operators that follow it channel by channel with it. `finish` says when a replica is done, by
-/// whatever counts for the caller. What can't run stays as it is.
+/// down `finish`, and the operators that follow it channel by channel with it; and attention by heads. `finish` says
+/// when a replica is done, by whatever counts for the caller. What can't run stays as it is.
 ///
 /// For each operator, the exact division of its own cost ([`exact_shares`](crate::exact_shares)) is tried in place,
 /// with and without its followers, and then shifted as long as that helps. Operators for which `is_free` is false stay
@@ -75,6 +76,13 @@ impl Shifting {
     }
 }
 
+/// What there is to share out: channels, in groups of `unit`, or heads.
+#[derive(Clone, Copy)]
+struct Pieces {
+    all: usize,
+    unit: usize,
+}
+
 /// A way for channels to move from one processor of a replica to another.
 struct Move {
     from: ProcessorId,
@@ -122,11 +130,17 @@ where
         let can_be = |&id: &OperatorId| (self.is_free)(id) && self.graph.channel_units(id).is_some();
         let mut heads: Vec<OperatorId> = best.replica.operators().filter(can_be).collect();
         heads.sort_by_key(|&id| std::cmp::Reverse(self.graph.operator(id).work.macs));
+        let attention = Attention::of_replica(&best.replica, self.graph, &self.is_free);
 
         for _ in 0..MOST_ROUNDS {
             let before = best.time;
             for &head in &heads {
                 if let Some(better) = self.improved(&best, head) {
+                    best = better;
+                }
+            }
+            for group in &attention {
+                if let Some(better) = self.divided_by_heads(&best, group) {
                     best = better;
                 }
             }
@@ -153,11 +167,13 @@ where
 
     /// The best of the divisions of an operator that is whole, if it is better than `time`.
     fn best_division(&self, whole: &Trial<'_>, head: OperatorId, mut time: Nanoseconds) -> Option<Trial<'t>> {
+        let units = self.graph.channel_units(head)?;
+        let pieces = Pieces { all: units.channels, unit: units.unit };
         let mut best = None;
         for candidate in candidates(whole, head, self.graph, self.table, &self.is_free) {
             let Ok(mut trial) = self.executed(candidate) else { continue };
             if self.shifting.is_worth(trial.time, time) {
-                self.shift(&mut trial, head);
+                self.shift(&mut trial, head, pieces);
             }
             if trial.time < time {
                 time = trial.time;
@@ -167,18 +183,26 @@ where
         best
     }
 
-    /// Moves channels of an operator from one processor to another as long as that helps, in ever smaller steps: from
-    /// any, or only from the one whose part takes longest.
-    fn shift(&self, trial: &mut Trial<'t>, head: OperatorId) {
+    /// The replica with attention divided by heads, if it is done earlier then.
+    fn divided_by_heads(&self, known: &Trial<'t>, attention: &Attention) -> Option<Trial<'t>> {
+        let mut trial = self.executed(attention.divided(&known.replica, self.graph, self.table)?).ok()?;
+        if self.shifting.is_worth(trial.time, known.time) {
+            self.shift(&mut trial, attention.head(), Pieces { all: attention.heads(), unit: 1 });
+        }
+        (trial.time < known.time).then_some(trial)
+    }
+
+    /// Moves channels or heads from one processor to another as long as that helps, in ever smaller steps: from any, or
+    /// only from the one whose part takes longest.
+    fn shift(&self, trial: &mut Trial<'t>, head: OperatorId, Pieces { all, unit }: Pieces) {
         let is_head = |split: &OperatorSplit| split.operators.first() == Some(&head);
         let Some(index) = trial.replica.splits.iter().position(is_head) else { return };
-        let Some(ChannelUnits { channels, unit, .. }) = self.graph.channel_units(head) else { return };
         // The processors that make some of it.
         let takers: Vec<ProcessorId> = ProcessorId::all(trial.replica.assignments.len())
             .filter(|processor| trial.replica.splits[index].shares[processor.index()] > 0)
             .collect();
 
-        let mut step = (channels / unit / 4).max(1);
+        let mut step = (all / unit / 4).max(1);
         loop {
             let moved = step * unit;
             let mut has_moved = false;
@@ -213,12 +237,13 @@ where
 
     /// From where to where channels of a split may be moved, between these processors.
     fn moves(&self, trial: &Trial<'_>, split: usize, takers: &[ProcessorId]) -> Vec<Move> {
+        let by_channels = trial.replica.splits[split].along == Along::Channels;
         let sources = match self.shifting {
-            Shifting::All => takers.to_vec(),
-            Shifting::WhereClose { .. } => {
+            Shifting::WhereClose { .. } if by_channels => {
                 let time = |&processor: &ProcessorId| self.part_time(&trial.replica, split, processor);
                 takers.iter().copied().max_by_key(time).into_iter().collect()
             }
+            _ => takers.to_vec(),
         };
         let between =
             |from: ProcessorId| takers.iter().filter(move |&&to| to != from).map(move |&to| Move { from, to });

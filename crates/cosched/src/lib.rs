@@ -22,6 +22,7 @@
 //!
 //! Invariants: every channel goes to exactly one processor; nothing here runs or measures anything.
 
+mod attention;
 mod candidates;
 mod co_scheduling;
 mod divide;

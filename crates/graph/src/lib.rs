@@ -35,10 +35,12 @@ mod build;
 mod channels;
 mod error;
 mod graph;
+mod heads;
 mod inseparable;
 mod locality;
+mod needs;
 mod operator;
-mod rows;
+mod tiles;
 mod value;
 
 pub use boundary::Boundary;
@@ -46,9 +48,9 @@ pub use build::{GraphBuilder, NewOperator};
 pub use channels::ChannelUnits;
 pub use error::GraphError;
 pub use graph::Graph;
-pub use locality::{Along, Locality, Portion, Window};
+pub use locality::{Along, Locality, Need, Portion, Positions, Stretch, Window};
 pub use operator::{
     Constants, Convolution, Family, FamilyWork, GemmShape, Operator, OperatorId, OperatorKind, Pool, Work, is_random,
 };
-pub use rows::{RowRegion, Tile};
+pub use tiles::{Slab, Tile, TileRegion};
 pub use value::{DataType, Shape, Value, ValueId};

@@ -14,6 +14,27 @@ pub enum Along {
     Channels,
     /// Rows of a map, or tokens of a sequence: each part is made from some rows of the inputs and all weights.
     Rows,
+    /// Columns of a map, in the same way.
+    Columns,
+    /// Heads of attention: each part is made from all tokens, with the weights of its heads.
+    Heads,
+}
+
+impl Along {
+    /// What is counted, in a word.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Channels => "channels",
+            Self::Rows => "rows",
+            Self::Columns => "columns",
+            Self::Heads => "heads",
+        }
+    }
+
+    /// Whether parts are tiles: they need only some positions of what they read.
+    pub fn makes_tiles(self) -> bool {
+        self != Self::Channels
+    }
 }
 
 /// A part of what operators make that are divided together.
@@ -21,7 +42,7 @@ pub enum Along {
 pub struct Portion {
     /// What they are divided along.
     pub along: Along,
-    /// The channels, or rows, of the last operator's output.
+    /// The channels, rows, columns or heads of the last operator's output.
     pub range: Range<usize>,
 }
 
@@ -39,8 +60,62 @@ pub enum Locality {
     },
     /// Those below a window, for each dimension from the third on; all along the first two.
     Windows(Vec<Window>),
-    /// Every element is copied so many times, for each dimension from the third on.
-    Copies(Vec<usize>),
+    /// Every element is stretched over so many, for each dimension from the third on.
+    Stretched(Vec<Stretch>),
+    /// Dimensions of the output come from dimensions of the inputs, perhaps others: for each of the output's
+    /// dimensions, what is needed of each input; `None` where nothing smaller than everything can be told.
+    Moved(Vec<Option<Vec<Need>>>),
+}
+
+/// What an operator needs of a value, for some positions along a dimension of its output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Need {
+    /// All of it.
+    Whole,
+    /// Some positions along a dimension of the value.
+    Some {
+        /// The dimension.
+        axis: usize,
+        /// Which ones.
+        positions: Positions,
+    },
+}
+
+/// Which positions of a value are needed for a position of what is made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Positions {
+    /// The same one.
+    Same,
+    /// Those that a window covers.
+    Window(Window),
+    /// So many neighbours, one group after the other.
+    Several(usize),
+    /// One that is stretched over several.
+    Stretched(Stretch),
+}
+
+/// How an element is stretched over several of a dimension.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stretch {
+    /// How many elements come from one.
+    pub factor: usize,
+    /// How many neighbours on either side have a part in them.
+    pub reach: usize,
+}
+
+impl Positions {
+    /// The positions that are needed, of `size`, for these.
+    pub(crate) fn of(self, made: &Range<usize>, size: usize) -> Range<usize> {
+        match self {
+            Self::Same => made.clone(),
+            Self::Window(window) => window.covered(made, size),
+            Self::Several(each) => made.start.saturating_mul(each)..made.end.saturating_mul(each).min(size),
+            Self::Stretched(Stretch { factor, reach }) => {
+                let end = made.end.div_ceil(factor).saturating_add(reach);
+                (made.start / factor).saturating_sub(reach)..end.min(size)
+            }
+        }
+    }
 }
 
 /// A window that slides along a dimension.

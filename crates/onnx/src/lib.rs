@@ -46,6 +46,7 @@ mod leftovers;
 mod locality;
 mod located;
 mod model;
+mod moved;
 mod moves;
 mod names;
 mod nested;

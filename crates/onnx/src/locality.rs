@@ -1,6 +1,6 @@
 //! Which places of its inputs a node needs for a place of its output.
 
-use millstream_graph::{Locality, OperatorKind};
+use millstream_graph::{Locality, OperatorKind, Stretch};
 
 use crate::constants::ConstantTable;
 use crate::describe::{Input, Output};
@@ -27,7 +27,11 @@ impl Described<'_> {
         match (self.kind, self.node.op()) {
             (kind, _) if let Some(convolution) = kind.convolution() => self.windows(&convolution.kernel),
             (OperatorKind::Pool(pool), "MaxPool" | "AveragePool" | "LpPool") => self.pooling(&pool.kernel),
-            (_, "Resize" | "Upsample") => self.copies(constants),
+            (_, "Resize" | "Upsample") => self.stretches(constants),
+            (OperatorKind::MatrixMultiplication, "MatMul") => self.moved(constants),
+            (_, "Reshape" | "Flatten" | "Squeeze" | "Unsqueeze" | "Transpose" | "Gather" | "Slice") => {
+                self.moved(constants)
+            }
             _ => Some(Locality::SamePosition { mixed: self.mixed_dimensions(rank, constants)? }),
         }
     }
@@ -48,6 +52,7 @@ impl Described<'_> {
             (_, "BatchNormalization" | "LRN" | "LayerNormalization" | "RMSNormalization" | "LpNormalization") => {
                 self.normalised_dimensions(rank)
             }
+            (_, "ReduceMean" | "ReduceSum" | "ReduceMax" | "ReduceMin") => self.reduced_dimensions(constants),
             // Before operator set 13 all dimensions from this one on.
             (OperatorKind::Softmax, _) => Some((self.dimension("axis", 1, rank)?..rank).collect()),
             (OperatorKind::Concat, _) if self.has_no_constant() => Some(vec![self.dimension("axis", 1, rank)?]),
@@ -96,31 +101,54 @@ impl Described<'_> {
         Some(Locality::Windows(sliding.into_iter().map(|along| along.window).collect()))
     }
 
-    /// Nearest neighbours by whole factors: each place is copied so many times.
-    fn copies(&self, constants: ConstantTable<'_>) -> Option<Locality> {
+    /// Resizing by whole factors: to nearest neighbours, or between neighbours where powers of two make the places of
+    /// all positions exact, so that tiles have the same ones.
+    fn stretches(&self, constants: ConstantTable<'_>) -> Option<Locality> {
         let node = self.node;
-        let text = |name: &str, usual: &'static str| node.text(name).unwrap_or(usual).to_owned();
-        let is_floor = match (text("coordinate_transformation_mode", "half_pixel").as_str(), node.op()) {
-            (_, "Upsample") => true,
-            ("asymmetric", _) => text("nearest_mode", "round_prefer_floor") == "floor",
-            ("half_pixel" | "pytorch_half_pixel", _) => {
-                text("nearest_mode", "round_prefer_floor") == "round_prefer_floor"
-            }
-            _ => false,
-        };
-        // Sizes, rather than scales, are those of the whole.
-        let has_scales = node.input.len() <= 3 && node.attribute("axes").is_none();
-        if !is_floor || !has_scales || text("mode", "nearest") != "nearest" {
-            return None;
-        }
         let before = self.inputs.first()?.shape.as_ref()?.dimensions();
         let after = self.outputs.first()?.shape.as_ref()?.dimensions();
         let factor = |(&before, &after): (&usize, &usize)| (before > 0 && after % before == 0).then(|| after / before);
         let factors: Vec<usize> = before.iter().zip(after).map(factor).collect::<Option<_>>()?;
-        let scales = constants.weights.get(node.input.last()?)?.floats()?;
-        let is_whole = scales.iter().copied().eq(factors.iter().map(|&factor| factor as f32));
+        let is_plain = node.attribute("axes").is_none()
+            && node.int("antialias").unwrap_or(0) == 0
+            && node.int("exclude_outside").unwrap_or(0) == 0
+            && self.inputs.iter().skip(1).all(|input| input.is_constant || input.shape.is_none());
+        let reach = self.resizing_reach(&factors)?;
+        // Where sizes are given, the factors are those of the sizes.
+        let is_whole = match node.input.get(3) {
+            Some(_) => true,
+            None => {
+                let scales = constants.weights.get(node.input.last()?)?.floats()?;
+                scales.iter().copied().eq(factors.iter().map(|&factor| factor as f32))
+            }
+        };
         match factors.split_at_checked(2)? {
-            ([1, 1], spatial) if is_whole && before.len() == after.len() => Some(Locality::Copies(spatial.to_vec())),
+            ([1, 1], spatial) if is_plain && is_whole && before.len() == after.len() => {
+                // What stays as large has no neighbours in it.
+                let stretch = |&factor: &usize| Stretch { factor, reach: if factor == 1 { 0 } else { reach } };
+                Some(Locality::Stretched(spatial.iter().map(stretch).collect()))
+            }
+            _ => None,
+        }
+    }
+
+    /// How many neighbours on either side have a part in what resizing makes of an element; `None` where places depend
+    /// on the whole.
+    fn resizing_reach(&self, factors: &[usize]) -> Option<usize> {
+        let node = self.node;
+        let text = |name: &str, usual: &'static str| node.text(name).unwrap_or(usual).to_owned();
+        let places = text("coordinate_transformation_mode", "half_pixel");
+        let nearest = text("nearest_mode", "round_prefer_floor");
+        let are_exact = factors.iter().all(|factor| factor.is_power_of_two());
+        let is_local = matches!(places.as_str(), "half_pixel" | "pytorch_half_pixel" | "asymmetric");
+        match (text("mode", "nearest").as_str(), node.op()) {
+            ("nearest", "Upsample") => Some(0),
+            ("nearest", _) => match (places.as_str(), nearest.as_str()) {
+                ("asymmetric", "floor") | ("half_pixel" | "pytorch_half_pixel", "round_prefer_floor") => Some(0),
+                _ => None,
+            },
+            ("linear", "Resize") if is_local && are_exact => Some(1),
+            ("cubic", "Resize") if is_local && are_exact => Some(2),
             _ => None,
         }
     }

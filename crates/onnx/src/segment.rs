@@ -93,26 +93,21 @@ impl Model {
         )
     }
 
-    /// Writes the part of some operators that makes the rows `rows` of what the last one makes: a tile of them. The
-    /// inputs are whole, the output has the tile's rows only.
+    /// Writes the part of some operators that makes some rows, columns or heads of what the last one makes: a tile of
+    /// them. The inputs are whole, the output has the tile's positions only.
     ///
     /// # Errors
     /// As [`Model::segment`], and [`OnnxError::Unsupported`] if the operators can't be divided there.
     pub fn segment_tile(
         &self,
         operators: &[OperatorId],
-        rows: &Range<usize>,
+        portion: &Portion,
         storage: WeightStorage,
     ) -> Result<SubModel, OnnxError> {
-        let tile = self.tile(operators, rows)?;
+        let tile = self.tile(operators, portion)?;
         let weights = tile.weights.into_iter().collect();
-        self.assemble_sub_model(
-            operators,
-            tile.nodes,
-            weights,
-            Some(Resizing { axis: tile.axis, size: rows.len() }),
-            storage,
-        )
+        let resized = Some(Resizing { axis: tile.axis, size: tile.size });
+        self.assemble_sub_model(operators, tile.nodes, weights, resized, storage)
     }
 
     /// [`Model::segment`], or [`Model::segment_part`] or [`Model::segment_tile`] where only a part is made.
@@ -128,7 +123,7 @@ impl Model {
         match portion {
             None => self.segment(operators, storage),
             Some(Portion { along: Along::Channels, range }) => self.segment_part(operators, range, storage),
-            Some(Portion { along: Along::Rows, range }) => self.segment_tile(operators, range, storage),
+            Some(tile) => self.segment_tile(operators, tile, storage),
         }
     }
 

@@ -34,7 +34,7 @@ impl Weight {
     }
 
     /// The elements of a small integer tensor.
-    pub(crate) fn integers(&self) -> Option<Vec<i64>> {
+    pub fn integers(&self) -> Option<Vec<i64>> {
         match self.data_type {
             DataType::I64 => Some(self.data.as_chunks().0.iter().map(|&bytes| i64::from_le_bytes(bytes)).collect()),
             DataType::I32 => {

@@ -1,4 +1,4 @@
-//! What tiles of rows take, from measured ones.
+//! What tiles take, from measured ones.
 
 use std::collections::BTreeMap;
 
@@ -13,15 +13,18 @@ use crate::samples::{OperatorRecord, PartSample};
 /// What writing a tile into the whole value takes per byte.
 const JOIN_SECONDS_PER_BYTE: f64 = 1e-10;
 
-/// Whether cores with the engine of this class make tiles of rows: they do with engines that run any part of a network.
-/// Execution providers may refuse the slices of a tile. Accelerators make none, whatever this says.
-pub fn makes_tiles(class: &ProcessorClass) -> bool {
-    !matches!(class.engine, EngineName::Provider(_))
+/// Whether a processor of this class makes tiles: cores and graphics devices do. Execution providers may refuse the
+/// slices of a tile, on cores and on accelerators that they drive; what OpenVINO drives makes none either.
+pub fn makes_tiles(class: &ProcessorClass, board: &Board) -> bool {
+    match board.accelerator(&class.cluster) {
+        Some(accelerator) => accelerator.engine.is_none(),
+        None => !matches!(class.engine, EngineName::Provider(_)),
+    }
 }
 
 /// Sets how every operator's time on a processor depends on its rows: as measured for operators that were, as the
 /// median of those of its family for others. `seconds_per_byte` is what changing the layout of a value takes.
-/// Processors of which no tile was measured make none, and neither do accelerators.
+/// Processors of which no tile was measured make none.
 pub(crate) fn set_row_costs(
     table: &mut CostTable,
     class_id: ClassId,
@@ -32,7 +35,7 @@ pub(crate) fn set_row_costs(
     seconds_per_byte: f64,
 ) {
     let class = &table.classes()[class_id.index()];
-    if board.accelerator(&class.cluster).is_some() || !makes_tiles(class) {
+    if !makes_tiles(class, board) {
         return;
     }
     let class_samples: Vec<&PartSample> = samples.iter().filter(|sample| sample.processor == *class).collect();

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use millstream_backend::{Segment, Tensor};
 use millstream_board::{Board, Processor};
-use millstream_graph::{Along, ChannelUnits, Graph, OperatorId, RowRegion};
+use millstream_graph::{Along, ChannelUnits, Graph, OperatorId, TileRegion};
 use millstream_predict::makes_tiles;
 use millstream_predict::samples::PartSample;
 
@@ -68,7 +68,8 @@ pub fn measure_parts(
                 board.accelerators().iter().map(|accelerator| Processor::accelerator(accelerator.label.clone()));
             let all = rounds.iter().cloned().chain(accelerators.map(|processor| Round::alone(vec![processor])));
             for round in all {
-                let runs = |own: &Processor| may_run(along, own) && workload.runs(&segment.operators, own);
+                let may_run = |own: &Processor| along == Along::Channels || makes_tiles(&own.class(), board);
+                let runs = |own: &Processor| may_run(own) && workload.runs(&segment.operators, own);
                 let round = round.for_work(board, runs);
                 if round.measured.is_empty() {
                     continue;
@@ -103,7 +104,7 @@ fn portion(graph: &Graph, operators: &[OperatorId], along: Along, count: usize, 
     match along {
         _ if count == of => Segment::new(graph, operators.to_vec()),
         Along::Channels => Segment::part(graph, operators.to_vec(), 0..count),
-        Along::Rows => Segment::tile(graph, operators.to_vec(), 0..count),
+        along => Segment::tile(graph, operators.to_vec(), along, 0..count),
     }
 }
 
@@ -111,14 +112,9 @@ fn portion(graph: &Graph, operators: &[OperatorId], along: Along, count: usize, 
 /// by rows, half of these. Each with what it is divided along, how many, and of how many.
 fn portions(graph: &Graph, operators: &[OperatorId], units: ChannelUnits) -> Vec<(Along, usize, usize)> {
     let half = (units.channels / units.unit / 2).max(1) * units.unit;
-    let rows = RowRegion::new(graph, operators).map(|region| region.rows());
+    let rows = TileRegion::new(graph, operators, Along::Rows).map(|region| region.rows());
     let by_channels = [units.channels, half].map(|channels| (Along::Channels, channels, units.channels));
     by_channels.into_iter().chain(rows.map(|rows| (Along::Rows, rows / 2, rows))).collect()
-}
-
-/// Tiles of rows are made on some processors only.
-fn may_run(along: Along, processor: &Processor) -> bool {
-    along == Along::Channels || !processor.is_accelerator() && makes_tiles(&processor.class())
 }
 
 /// The operators with the most work that can be divided, of different shapes.

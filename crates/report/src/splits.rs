@@ -1,7 +1,7 @@
 //! Which operators of a schedule several processors share, and what that gains.
 
 use millstream_cost::{CostTable, Nanoseconds};
-use millstream_graph::{Along, Graph};
+use millstream_graph::Graph;
 use millstream_schedule::{OperatorSplit, Replica, Schedule, Task, task_time};
 
 use crate::align::Align;
@@ -25,10 +25,7 @@ pub fn split_table(schedule: &Schedule, graph: &Graph, costs: &CostTable) -> Opt
         {
             is_empty = false;
             let tasks = replica.tasks(graph);
-            let along = match split.along {
-                Along::Channels => "channels",
-                Along::Rows => "rows",
-            };
+            let along = split.along.name();
 
             let positions = 0..replica.assignments.len();
             let named = positions.filter(|&position| split.shares[position] > 0).map(|position| {

@@ -1,7 +1,7 @@
 //! The tasks of a replica as a task graph, with their times from a cost table.
 
 use millstream_cost::{ClassId, CostTable, Nanoseconds};
-use millstream_graph::{Along, Graph};
+use millstream_graph::Graph;
 
 use crate::error::ScheduleError;
 use crate::execution::{
@@ -135,7 +135,7 @@ impl<'a> ReplicaTasks<'a> {
     /// # Errors
     /// As [`ReplicaTasks::new`]; then some of the tasks are still what they were.
     pub fn reshare(&mut self, replica: &Replica, split: usize, graph: &Graph) -> Result<(), ScheduleError> {
-        if replica.splits.iter().any(|split| split.along == Along::Rows) {
+        if replica.splits.iter().any(|split| split.along.makes_tiles()) {
             // Readers of rows need other ones of them.
             *self = Self::new(replica, graph, self.table)?;
             return Ok(());

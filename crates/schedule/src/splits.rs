@@ -1,6 +1,6 @@
 //! Whether the operators that a replica's processors share can be divided like that.
 
-use millstream_graph::{Along, Graph, OperatorId, RowRegion};
+use millstream_graph::{Along, Graph, OperatorId, TileRegion};
 
 use crate::error::ScheduleError;
 use crate::schedule::{OperatorSplit, Replica};
@@ -22,7 +22,7 @@ impl Replica {
 
             match split.along {
                 Along::Channels => check_channels(split, graph, self.assignments.len()),
-                Along::Rows => check_rows(split, graph, self.assignments.len()),
+                _ => check_tiles(split, graph, self.assignments.len()),
             }
             .and_then(|()| self.check_listing(split))
             .map_err(|detail| ScheduleError::Split { operator: name(head), stage, detail })?;
@@ -70,14 +70,21 @@ fn check_channels(split: &OperatorSplit, graph: &Graph, processors: usize) -> Re
     Ok(())
 }
 
-/// Whether operators can be divided by rows like that.
-fn check_rows(split: &OperatorSplit, graph: &Graph, processors: usize) -> Result<(), String> {
-    let Some(region) = RowRegion::new(graph, &split.operators) else {
-        return Err("it and what is divided with it need more than a few rows around each of their own, or make several values; give \
-                    them to one processor"
-            .to_owned());
+/// Whether operators can be divided into tiles like that.
+fn check_tiles(split: &OperatorSplit, graph: &Graph, processors: usize) -> Result<(), String> {
+    let what = split.along.name();
+    let Some(region) = TileRegion::new(graph, &split.operators, split.along) else {
+        let detail = match split.along {
+            Along::Heads => {
+                "it and what is divided with it do not end where heads of attention are put side by side, or mix them"
+            }
+            _ => {
+                "it and what is divided with it need more than a few positions around each of their own, or make several values"
+            }
+        };
+        return Err(format!("{detail}, so they have no {what} that can be made apart; give them to one processor"));
     };
-    check_shares(split, region.rows(), "rows", processors)
+    check_shares(split, region.rows(), what, processors)
 }
 
 /// Whether all of something is shared out among several processors.

@@ -13,7 +13,7 @@ pub fn task_time(task: &Task, class: ClassId, table: &CostTable) -> Option<Nanos
         Some(Share { along: Along::Channels, part, of, is_head, .. }) => {
             table.part_time(class, operator, part, of, is_head)
         }
-        Some(Share { along: Along::Rows, part, of, is_head, is_last }) => {
+        Some(Share { part, of, is_head, is_last, .. }) => {
             Some(table.tile_cost(class, operator)?.time(part, of, TilePlace { is_head, is_last }))
         }
     }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use millstream_graph::{Along, Graph, OperatorId, RowRegion, Tile, ValueId};
+use millstream_graph::{Along, Graph, OperatorId, Slab, Tile, TileRegion, ValueId};
 
 use crate::execution::{ProcessorId, TaskId};
 use crate::schedule::{OperatorSplit, Replica};
@@ -164,27 +164,27 @@ fn needed_bytes(bytes: u64, read: Option<&ValueRows>, made: Option<&ValueRows>, 
 /// What each processor does of operators that are divided together.
 enum Parts {
     Channels,
-    /// Per processor that takes part, and the rows of each operator.
-    Rows {
+    Tiles {
+        /// Per processor, if it takes part.
         tiles: Vec<Option<Tile>>,
+        /// Positions of what each operator makes.
         rows: Vec<usize>,
-        axis: usize,
+        /// The dimension that is divided of what each operator makes.
+        axes: Vec<Option<usize>>,
     },
 }
 
 impl Parts {
     fn of(split: &OperatorSplit, graph: &Graph) -> Self {
-        let region = match split.along {
-            Along::Channels => None,
-            Along::Rows => RowRegion::new(graph, &split.operators).filter(|region| region.rows() == split.total()),
-        };
+        let region = TileRegion::new(graph, &split.operators, split.along);
+        let region = region.filter(|region| region.rows() == split.total());
         // What can't be divided like that is found when the schedule is checked.
-        region.map_or(Self::Channels, |region| Self::Rows {
+        region.map_or(Self::Channels, |region| Self::Tiles {
             tiles: (0..split.shares.len())
                 .map(|position| split.range(position).map(|rows| region.tile(rows)))
                 .collect(),
             rows: region.rows_of_operators().collect(),
-            axis: region.axis(),
+            axes: region.axes_of_operators().collect(),
         })
     }
 
@@ -192,7 +192,7 @@ impl Parts {
         let position = split.operators.iter().position(|&member| member == operator)?;
         let (part, of) = match self {
             Self::Channels => (*split.shares.get(processor.index())?, split.total()),
-            Self::Rows { tiles, rows, .. } => {
+            Self::Tiles { tiles, rows, .. } => {
                 let tile = tiles.get(processor.index())?.as_ref();
                 (tile.map_or(0, |tile| tile.made[position].len()), rows[position])
             }
@@ -208,17 +208,18 @@ impl Parts {
 
     /// The rows of a value that a processor reads, where it does not need all.
     fn read_rows(&self, graph: &Graph, processor: ProcessorId, value: ValueId) -> Option<ValueRows> {
-        let &Self::Rows { ref tiles, axis, .. } = self else { return None };
+        let Self::Tiles { tiles, .. } = self else { return None };
         let tile = tiles.get(processor.index())?.as_ref()?;
-        let rows = tile.read.iter().find(|(read, _)| *read == value)?.1.clone()?;
+        let Slab { axis, range: rows } = tile.read.iter().find(|(read, _)| *read == value)?.1.clone()?;
         let of = graph.value(value).shape.as_ref()?.dimensions().get(axis).copied()?;
         Some(ValueRows { rows, of, axis })
     }
 
     /// The rows of what an operator makes that a processor makes.
     fn made_rows(&self, split: &OperatorSplit, operator: OperatorId, processor: ProcessorId) -> Option<ValueRows> {
-        let &Self::Rows { ref tiles, ref rows, axis } = self else { return None };
+        let Self::Tiles { tiles, rows, axes } = self else { return None };
         let position = split.operators.iter().position(|&member| member == operator)?;
+        let axis = axes[position]?;
         let made = tiles.get(processor.index())?.as_ref()?.made.get(position)?.clone();
         Some(ValueRows { rows: made, of: rows[position], axis })
     }

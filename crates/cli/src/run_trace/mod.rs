@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use millstream::Taken;
 use millstream::files::Growing;
-use millstream_graph::{Along, Graph, Portion};
+use millstream_graph::Graph;
 use millstream_report::{CoreTracks, FlowStep, QueueCounts, TraceEvent, TraceWriter};
 use millstream_runtime::{StageSpan, StepSpan};
 use millstream_schedule::{Replica, Schedule};
@@ -138,7 +138,7 @@ impl<'a> RunTrace<'a> {
             let portion = step
                 .portion
                 .as_ref()
-                .map(|portion| (along(portion), format!("{}..{}", portion.range.start, portion.range.end)));
+                .map(|portion| (portion.along.name(), format!("{}..{}", portion.range.start, portion.range.end)));
             arguments.extend(portion.map(|(along, range)| (along, Value::from(range))));
             events.push(self.slice(self.name(step), track, (step.start, step.end), arguments));
         }
@@ -147,7 +147,9 @@ impl<'a> RunTrace<'a> {
     fn name(&self, step: &StepSpan) -> String {
         let first = self.graph.operator(step.first).name.as_str();
         match &step.portion {
-            Some(portion) => format!("{first}, {} {}..{}", along(portion), portion.range.start, portion.range.end),
+            Some(portion) => {
+                format!("{first}, {} {}..{}", portion.along.name(), portion.range.start, portion.range.end)
+            }
             None if step.operators > 1 => format!("{first} and {} more", step.operators - 1),
             None => first.to_owned(),
         }
@@ -166,13 +168,5 @@ impl<'a> RunTrace<'a> {
 
     fn microseconds(&self, moment: Instant) -> f64 {
         moment.saturating_duration_since(self.begin).as_secs_f64() * 1e6
-    }
-}
-
-/// What a part was divided along, in a word.
-fn along(portion: &Portion) -> &'static str {
-    match portion.along {
-        Along::Channels => "channels",
-        Along::Rows => "rows",
     }
 }

@@ -73,14 +73,16 @@ impl Team {
         mapped.into_iter().chain(tiled).min_by_key(|solution| solution.time)
     }
 
-    /// The way through subgraphs that are divided by rows together.
+    /// The best way through subgraphs that are divided into tiles together, by rows or by columns.
     fn tiled(&self, subgraphs: SubgraphRange, ends: Ends) -> Option<&Solution> {
         let SubgraphRange { start, end } = subgraphs;
-        let place = self.context.regions.from(start).iter().position(|region| region.last.next() == end)?;
-        let region = &self.context.regions.from(start)[place];
         let may_be_first = self.context.subgraphs_until.contains(&Some(start));
-        let find = || TileSolutions::find(&self.context, &self.class_ids, start, region, may_be_first);
-        self.tiles[start.index()][place].get_or_init(find).get(ends)
+        let regions = self.context.regions.from(start).iter().zip(&self.tiles[start.index()]);
+        let ways = regions.filter(|(region, _)| region.last.next() == end).filter_map(|(region, known)| {
+            let find = || TileSolutions::find(&self.context, &self.class_ids, start, region, may_be_first);
+            known.get_or_init(find).get(ends)
+        });
+        ways.min_by_key(|way| way.time)
     }
 
     /// The way through a subgraph between two processors.

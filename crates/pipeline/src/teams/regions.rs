@@ -1,6 +1,8 @@
-//! Which subgraphs can be divided by rows together.
+//! Which subgraphs can be divided into tiles together.
 
-use millstream_graph::{Graph, Locality, OperatorId, RowRegion};
+use std::collections::HashSet;
+
+use millstream_graph::{Along, Graph, OperatorId, TileRegion};
 use millstream_partition::{Subgraph, SubgraphId};
 
 /// Subgraphs that are divided together at the most: beyond that, halos outgrow what is saved.
@@ -8,40 +10,42 @@ const MOST_TOGETHER: usize = 24;
 /// Regions of a network at the most; where there would be more, fewer subgraphs are divided together.
 const MOST_REGIONS: usize = 4000;
 
-/// Neighbouring subgraphs that can be divided by rows together.
+/// Neighbouring subgraphs that can be divided into tiles together.
 #[derive(Debug)]
 pub(crate) struct Region {
     /// The last of them.
     pub(crate) last: SubgraphId,
     pub(crate) operators: Vec<OperatorId>,
-    pub(crate) rows: RowRegion,
+    pub(crate) along: Along,
+    pub(crate) tiles: TileRegion,
 }
 
 /// All regions of a network, by their first subgraphs, shorter ones first.
 #[derive(Debug)]
 pub(crate) struct Regions {
     by_start: Vec<Vec<Region>>,
-    /// Per subgraph.
+    /// Per subgraph: whether it is part of a region, or has attention that can be divided by heads.
     covered: Vec<bool>,
 }
 
 impl Regions {
     pub(crate) fn of(graph: &Graph, subgraphs: &[Subgraph]) -> Self {
         let together = (MOST_REGIONS / subgraphs.len().max(1)).min(MOST_TOGETHER);
-        let is_local = |id: OperatorId| graph.operator(id).locality != Locality::Global;
-        let are_local: Vec<bool> = subgraphs.iter().map(|subgraph| subgraph.operators().all(is_local)).collect();
-        let from = |start: SubgraphId| {
-            let local = are_local[start.index()..].iter().take(together).take_while(|is_local| **is_local).count();
+        let from = |start: SubgraphId| -> Vec<Region> {
             let mut operators: Vec<OperatorId> = Vec::new();
-            let region = |subgraph: SubgraphId| {
-                operators.extend(subgraphs[subgraph.index()].operators());
-                let rows = RowRegion::new(graph, &operators)?;
-                Some(Region { last: subgraph, operators: operators.clone(), rows })
-            };
-            SubgraphId::all(subgraphs.len()).skip(start.index()).take(local).filter_map(region).collect()
+            let mut regions = Vec::new();
+            for last in SubgraphId::all(subgraphs.len()).skip(start.index()).take(together) {
+                operators.extend(subgraphs[last.index()].operators());
+                let ways = TileRegion::worthwhile(graph, &operators).into_iter();
+                regions.extend(ways.map(|(along, tiles)| Region { last, operators: operators.clone(), along, tiles }));
+            }
+            regions
         };
         let by_start: Vec<Vec<Region>> = SubgraphId::all(subgraphs.len()).map(from).collect();
-        let mut covered = vec![false; subgraphs.len()];
+
+        let heads: HashSet<OperatorId> = graph.head_groups().into_iter().flatten().collect();
+        let has_heads = |subgraph: &Subgraph| subgraph.operators().any(|id| heads.contains(&id));
+        let mut covered: Vec<bool> = subgraphs.iter().map(has_heads).collect();
         for (start, longest) in
             by_start.iter().enumerate().filter_map(|(start, regions)| Some((start, regions.last()?)))
         {
@@ -55,7 +59,7 @@ impl Regions {
         &self.by_start[start.index()]
     }
 
-    /// Whether a subgraph is part of any.
+    /// Whether a subgraph is part of any, or has attention that can be divided by heads.
     pub(crate) fn cover(&self, subgraph: SubgraphId) -> bool {
         self.covered[subgraph.index()]
     }

@@ -1,11 +1,11 @@
-//! How the processors of a team go through neighbouring subgraphs in tiles of rows.
+//! How the processors of a team go through neighbouring subgraphs in tiles.
 
 use std::collections::HashMap;
 use std::ops::Range;
 
 use millstream_cosched::exact_tiles;
 use millstream_cost::{ClassId, Nanoseconds, TileCost, TilePlace};
-use millstream_graph::{Along, ValueId};
+use millstream_graph::{Slab, ValueId};
 use millstream_mapping::ProcessorId;
 use millstream_partition::SubgraphId;
 use millstream_schedule::{OperatorSplit, bytes_shared};
@@ -14,7 +14,7 @@ use crate::teams::context::TeamContext;
 use crate::teams::regions::Region;
 use crate::teams::solutions::{Ends, Solution, good_ends};
 
-/// The best division by rows of a region, for each pair of processors where it may begin and end.
+/// The best division of a region into tiles, for each pair of processors where it may begin and end.
 #[derive(Debug, Default)]
 pub(crate) struct TileSolutions(HashMap<Ends, Solution>);
 
@@ -57,17 +57,10 @@ struct Tiling<'a> {
     costs: Vec<Option<Vec<TileCost>>>,
     /// Per operator, the rows of what it makes.
     rows: Vec<usize>,
-    /// What the region reads of other subgraphs.
-    read: HashMap<ValueId, ReadValue>,
+    /// What the region reads of other subgraphs, with its bytes.
+    read: HashMap<ValueId, u64>,
     /// Bytes of all that the region makes for others.
     made_bytes: u64,
-}
-
-/// A value that a region reads.
-#[derive(Debug, Clone, Copy)]
-struct ReadValue {
-    bytes: u64,
-    rows: usize,
 }
 
 impl<'a> Tiling<'a> {
@@ -77,13 +70,7 @@ impl<'a> Tiling<'a> {
             let costs = region.operators.iter().map(|&id| table.tile_cost(processor, id));
             costs.collect::<Option<Vec<_>>>()
         };
-        let axis = region.rows.axis();
         let bytes = |value: ValueId| graph.value(value).bytes().unwrap_or(0);
-        let rows = |value: ValueId| {
-            let shape = graph.value(value).shape.as_ref();
-            shape.and_then(|shape| shape.dimensions().get(axis).copied()).unwrap_or(1).max(1)
-        };
-
         let boundary = graph.boundary(&region.operators);
         // What the network is given is in the memory that all share.
         let made_before = boundary.inputs.iter().filter(|&&value| graph.producer(value).is_some());
@@ -92,8 +79,8 @@ impl<'a> Tiling<'a> {
             class_ids,
             region,
             costs: class_ids.iter().map(of_processor).collect(),
-            rows: region.rows.rows_of_operators().collect(),
-            read: made_before.map(|&value| (value, ReadValue { bytes: bytes(value), rows: rows(value) })).collect(),
+            rows: region.tiles.rows_of_operators().collect(),
+            read: made_before.map(|&value| (value, bytes(value))).collect(),
             made_bytes: boundary.outputs.iter().map(|&value| bytes(value)).sum(),
         }
     }
@@ -105,7 +92,7 @@ impl<'a> Tiling<'a> {
 
     /// The division whose last tile is there first.
     fn solve(&self, ends: Ends) -> Option<Solution> {
-        let rows = self.region.rows.rows();
+        let rows = self.region.tiles.rows();
         let cost = |processor: ProcessorId, tile: Range<usize>| self.time(processor, tile, ends);
         let tiling = exact_tiles(rows, self.class_ids.len(), cost)?;
         if tiling.made.iter().filter(|&&rows| rows > 0).count() < 2 {
@@ -114,8 +101,14 @@ impl<'a> Tiling<'a> {
         let list = |&rows: &usize| if rows > 0 { self.region.operators.clone() } else { Vec::new() };
         let lists = tiling.made.iter().map(list).collect();
         let operators = self.region.operators.clone();
-        let splits = vec![OperatorSplit { operators, along: Along::Rows, shares: tiling.made }];
+        let splits = vec![OperatorSplit { operators, along: self.region.along, shares: tiling.made }];
         Some(Solution { lists, splits, time: tiling.latest.max(Nanoseconds(1)) })
+    }
+
+    /// Positions of a value along the dimension that some of it is along.
+    fn size(&self, value: ValueId, read: &Slab) -> usize {
+        let shape = self.context.graph.value(value).shape.as_ref();
+        shape.and_then(|shape| shape.dimensions().get(read.axis).copied()).unwrap_or(1).max(1)
     }
 
     /// When a processor's tile is where the region ends, from when what the region reads is made.
@@ -123,19 +116,20 @@ impl<'a> Tiling<'a> {
         let costs = self.costs[processor.index()].as_ref()?;
         self.context.spend(costs.len() as u64);
         let table = &self.context.table;
-        let all = self.region.rows.rows();
+        let all = self.region.tiles.rows();
         let made_rows = rows.len();
-        let tile = self.region.rows.tile(rows);
+        let tile = self.region.tiles.tile(rows);
         let class = |place: ProcessorId| self.class_ids[place.index()];
         let transfer = |from: ProcessorId, to: ProcessorId, bytes: u64| {
             if from == to { Nanoseconds::ZERO } else { table.transfer(class(from), class(to), bytes) }
         };
 
         let arrivals = source.into_iter().flat_map(|source| {
-            tile.read.iter().filter_map(move |(value, read)| Some((source, self.read.get(value)?, read)))
+            tile.read.iter().filter_map(move |(value, read)| Some((source, *value, *self.read.get(value)?, read)))
         });
-        let arrival = arrivals.map(|(source, &ReadValue { bytes, rows }, read)| {
-            let part = read.as_ref().map_or(bytes, |read| bytes_shared(bytes, read.len(), rows));
+        let arrival = arrivals.map(|(source, value, bytes, read)| {
+            let part =
+                read.as_ref().map_or(bytes, |read| bytes_shared(bytes, read.range.len(), self.size(value, read)));
             transfer(source, processor, part)
         });
         let mut time = arrival.max().unwrap_or_default();
@@ -156,7 +150,7 @@ mod tests {
     use millstream_board::{Board, ProcessorClass};
     use millstream_cost::{CostTable, RowCost, TransferModel};
     use millstream_graph::{
-        DataType, Graph, GraphBuilder, Locality, NewOperator, OperatorKind, RowRegion, Shape, Window,
+        DataType, Graph, GraphBuilder, Locality, NewOperator, OperatorKind, Shape, TileRegion, Window,
     };
     use millstream_partition::{BlockId, BlockRange, Chain};
     use millstream_test_support::board;
@@ -216,7 +210,7 @@ mod tests {
     }
 
     /// When a chain is done at the earliest: every operator whole on either processor, or any run of them in any two
-    /// tiles, and every place where one of these may end.
+    /// tiles of rows or of columns, and every place where one of these may end.
     fn least(graph: &Graph, costs: &Costs, table: &CostTable) -> u64 {
         let order = graph.order();
         let class_ids: Vec<ClassId> = table.class_ids().collect();
@@ -229,7 +223,7 @@ mod tests {
         for behind in 1..=order.len() {
             let mut best = [None, None];
             for start in 0..behind {
-                let region = RowRegion::new(graph, &order[start..behind]);
+                let regions = TileRegion::worthwhile(graph, &order[start..behind]);
                 for (source, end) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
                     let Some(before) = done[start][source] else { continue };
                     let arrival = |to: usize, bytes: u64| if start == 0 { 0 } else { moved(source, to, bytes) };
@@ -238,20 +232,23 @@ mod tests {
                         let whole = |on: usize| arrival(on, bytes) + costs.times[start][on] + moved(on, end, bytes);
                         ways.extend([whole(0), whole(1)]);
                     }
-                    for cut in 1..ROWS {
-                        let Some(region) = &region else { continue };
+                    let cuts = |way| std::iter::repeat(way).zip(1..TileRegion::rows(way));
+                    for (region, cut) in regions.iter().flat_map(|(_, region)| cuts(region)) {
+                        let all = region.rows();
+                        let sizes: Vec<usize> = region.rows_of_operators().collect();
                         let part = |on: usize, rows: Range<usize>| {
                             let tile = region.tile(rows.clone());
-                            let read = tile.read[0].1.clone().unwrap().len() as u64;
+                            let read = tile.read[0].1.as_ref().map_or(all, |read| read.range.len());
                             let operators = tile.made.iter().enumerate().map(|(place, made)| {
                                 let at = TilePlace { is_head: place == 0, is_last: place + 1 == tile.made.len() };
                                 let whole = Nanoseconds(costs.times[start + place][on]);
-                                costs.rows[on].time(whole, made.len(), ROWS, at).0
+                                costs.rows[on].time(whole, made.len(), sizes[place], at).0
                             });
-                            let back = moved(on, end, rows.len() as u64 * 400);
-                            arrival(on, read * 400) + operators.sum::<u64>() + back
+                            let of_all = |some: usize| bytes / all as u64 * some as u64;
+                            let back = moved(on, end, of_all(rows.len()));
+                            arrival(on, of_all(read)) + operators.sum::<u64>() + back
                         };
-                        ways.push(part(0, 0..cut).max(part(1, cut..ROWS)));
+                        ways.push(part(0, 0..cut).max(part(1, cut..all)));
                     }
                     let soonest = ways.into_iter().min().map(|way| before + way);
                     best[end] = best[end].into_iter().chain(soonest).min();

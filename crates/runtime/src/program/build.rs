@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 
 use millstream_backend::Segment;
-use millstream_graph::{Along, Graph, OperatorId, Portion, RowRegion, ValueId};
+use millstream_graph::{Along, Graph, OperatorId, Portion, TileRegion, ValueId};
 use millstream_schedule::execution::ProcessorId;
 use millstream_schedule::{OperatorSplit, Replica, Task};
 
@@ -124,8 +124,9 @@ impl Builder<'_> {
         let slot = self.slot(value);
         let known = self.joins.iter().position(|join| join.slot == slot);
         let join = known.unwrap_or_else(|| {
-            let parts = split.shares.iter().copied().filter(|&share| share > 0).collect();
-            self.joins.push(Join { slot, axis: divided_axis(self.graph, &segment.operators, portion.along), parts });
+            let (axis, unit) = divided_axis(self.graph, &segment.operators, portion.along);
+            let parts = split.shares.iter().filter(|&&share| share > 0).map(|share| share * unit).collect();
+            self.joins.push(Join { slot, axis, parts });
             self.joins.len() - 1
         });
 
@@ -142,12 +143,12 @@ impl Builder<'_> {
     }
 }
 
-/// The dimension of their output along which operators are divided.
-fn divided_axis(graph: &Graph, operators: &[OperatorId], along: Along) -> usize {
-    match along {
-        Along::Channels => operators.first().and_then(|&head| graph.channel_units(head)).map_or(1, |units| units.axis),
-        Along::Rows => RowRegion::new(graph, operators).map_or(2, |region| region.axis()),
-    }
+/// The dimension of their output along which operators are divided, and how many positions along it a channel, a row, a
+/// column or a head has.
+fn divided_axis(graph: &Graph, operators: &[OperatorId], along: Along) -> (usize, usize) {
+    let tiles = TileRegion::new(graph, operators, along).map(|region| (region.axis(), region.unit()));
+    let channels = || operators.first().and_then(|&head| graph.channel_units(head)).map_or(1, |units| units.axis);
+    tiles.unwrap_or_else(|| (channels(), 1))
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@
 use std::collections::HashSet;
 
 use millstream_board::Processor;
-use millstream_graph::{Along, Graph, OperatorId, RowRegion};
+use millstream_graph::{Along, Graph, OperatorId, TileRegion};
 use millstream_schedule::{Assignment, OperatorSplit, Replica};
 use rand::{Rng, RngExt};
 
@@ -154,14 +154,15 @@ pub(crate) fn branches(graph: &Graph, processors: &[Processor]) -> Replica {
     Replica::new(assignments.map(|(processor, operators)| Assignment { processor, operators }).collect())
 }
 
-/// A few of the next operators in tiles, if they can be divided by rows together.
+/// A few of the next operators in tiles, if they can be divided together by something.
 fn tiles(graph: &Graph, next: &[OperatorId], processors: usize, random: &mut impl Rng) -> Option<OperatorSplit> {
     let count = random.random_range(1..=next.len().min(12));
-    let region = RowRegion::new(graph, &next[..count])?;
+    let along = [Along::Rows, Along::Rows, Along::Columns, Along::Heads][random.random_range(0..4)];
+    let region = TileRegion::new(graph, &next[..count], along)?;
     let mut cuts: Vec<usize> = (1..processors).map(|_| random.random_range(0..=region.rows())).collect();
     cuts.extend([0, region.rows()]);
     cuts.sort_unstable();
     let shares: Vec<usize> = cuts.windows(2).map(|pair| pair[1] - pair[0]).collect();
     let is_shared = shares.iter().filter(|&&rows| rows > 0).count() > 1;
-    is_shared.then(|| OperatorSplit { operators: next[..count].to_vec(), along: Along::Rows, shares })
+    is_shared.then(|| OperatorSplit { operators: next[..count].to_vec(), along, shares })
 }

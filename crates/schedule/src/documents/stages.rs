@@ -45,6 +45,13 @@ pub struct SplitDocument {
     /// first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rows: Vec<usize>,
+    /// In place of channels: columns of what the last operator makes, in the same way.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub columns: Vec<usize>,
+    /// In place of channels: heads of attention that each of the processors makes, which the last operator puts side by
+    /// side.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub heads: Vec<usize>,
 }
 
 /// The operators of one processor.
@@ -71,6 +78,8 @@ impl Schedule {
                 operators: names(&split.operators),
                 channels: shares(Along::Channels),
                 rows: shares(Along::Rows),
+                columns: shares(Along::Columns),
+                heads: shares(Along::Heads),
             }
         };
         let replica = |replica: &Replica| ReplicaDocument {
@@ -116,15 +125,21 @@ impl StageReader<'_> {
 
     fn split(&self, split: &SplitDocument) -> Result<OperatorSplit, ScheduleError> {
         let operators = self.operators(&split.operators)?;
-        let (along, shares) = match (split.channels.as_slice(), split.rows.as_slice()) {
-            (channels, []) => (Along::Channels, channels.to_vec()),
-            ([], rows) => (Along::Rows, rows.to_vec()),
-            _ => {
-                let operator = split.operators.first().cloned().unwrap_or_default();
-                let detail = "it names shares of channels and of rows; leave one of the two out".to_owned();
-                return Err(ScheduleError::Split { operator, stage: self.id, detail });
-            }
-        };
+        let given = [
+            (Along::Channels, &split.channels),
+            (Along::Rows, &split.rows),
+            (Along::Columns, &split.columns),
+            (Along::Heads, &split.heads),
+        ];
+        let mut named = given.into_iter().filter(|(_, shares)| !shares.is_empty());
+        let (along, shares) = named.next().unwrap_or((Along::Channels, &split.channels));
+        if let Some((other, _)) = named.next() {
+            let operator = split.operators.first().cloned().unwrap_or_default();
+            let detail =
+                format!("it names shares of {} and of {}; leave one of the two out", along.name(), other.name());
+            return Err(ScheduleError::Split { operator, stage: self.id, detail });
+        }
+        let shares = shares.clone();
         Ok(OperatorSplit { operators, along, shares })
     }
 

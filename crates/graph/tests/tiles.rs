@@ -1,12 +1,12 @@
-//! Regions that can be divided by rows, and what tiles of them take, worked out by hand.
+//! Regions that can be divided into tiles, and what tiles of them take, worked out by hand.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::ops::Range;
 
 use millstream_graph::{
-    DataType, Graph, GraphBuilder, Locality, NewOperator, OperatorId, OperatorKind, RowRegion, Shape, Tile, ValueId,
-    Window,
+    Along, DataType, Graph, GraphBuilder, Locality, NewOperator, OperatorId, OperatorKind, Shape, Slab, Stretch, Tile,
+    TileRegion, ValueId, Window,
 };
 use proptest::prelude::*;
 
@@ -32,6 +32,10 @@ fn network(rows: usize, operators: &[Row<'_>]) -> Graph {
     builder.build().unwrap()
 }
 
+fn rows(range: Range<usize>) -> Slab {
+    Slab { axis: 2, range }
+}
+
 fn same() -> Locality {
     Locality::SamePosition { mixed: Vec::new() }
 }
@@ -44,8 +48,8 @@ fn ids(graph: &Graph, names: &[&str]) -> Vec<OperatorId> {
     names.iter().map(|name| graph.find_operator(name).unwrap()).collect()
 }
 
-fn region(graph: &Graph) -> RowRegion {
-    RowRegion::new(graph, graph.order()).unwrap()
+fn region(graph: &Graph) -> TileRegion {
+    TileRegion::new(graph, graph.order(), Along::Rows).unwrap()
 }
 
 /// Three rows around each, twice, and a branch that needs none: the halo is that of the deeper branch.
@@ -64,10 +68,10 @@ fn halos_are_made_by_each_tile() {
     assert_eq!((region.rows(), region.axis()), (16, 2));
     let Tile { made, read } = region.tile(4..8);
     assert_eq!(made, [2..10, 4..8, 4..8, 4..8]);
-    assert_eq!(read, [(graph.inputs()[0], Some(1..11))]);
+    assert_eq!(read, [(graph.inputs()[0], Some(rows(1..11)))]);
     // At the border there is padding in place of rows.
     assert_eq!(region.tile(0..4).made, [0..6, 0..4, 0..4, 0..4]);
-    assert_eq!(region.tile(12..16).read[0].1, Some(9..16));
+    assert_eq!(region.tile(12..16).read[0].1, Some(rows(9..16)));
 }
 
 /// A stride of 2 over 9 rows leaves the last one out, and a stride above the window one between any two: the tile
@@ -81,23 +85,31 @@ fn rows_that_nobody_needs_are_made_once() {
     let graph = network(9, &[("first", &["x"], 9, same()), ("third", &["first"], 3, window(1, 3, 0))]);
     let region2 = region(&graph);
     assert_eq!([0..1, 1..2, 2..3].map(|rows| region2.tile(rows).made[0].clone()), [0..3, 3..6, 6..9]);
-    let value = graph.operator(ids(&graph, &["first"])[0]).outputs[0];
-    let third = graph.find_operator("third").unwrap();
-    assert_eq!(region2.needed(&graph, third, value, &(1..2)), Some(3..4), "it reads one of them");
+    assert_eq!(region2.needed(1, 0, &(1..2), |_| 9), Some(rows(3..4)), "it reads one of them");
 }
 
 /// Copied rows come in whole groups.
 #[test]
 fn enlarged_maps_are_made_in_whole_copies() {
-    let graph = network(3, &[("twice", &["x"], 6, Locality::Copies(vec![2, 1])), ("after", &["twice"], 6, same())]);
+    let graph = network(
+        3,
+        &[
+            ("twice", &["x"], 6, Locality::Stretched([2, 1].map(|factor| Stretch { factor, reach: 0 }).to_vec())),
+            ("after", &["twice"], 6, same()),
+        ],
+    );
     let Tile { made, read } = region(&graph).tile(1..4);
-    assert_eq!((made, read[0].1.clone()), (vec![0..4, 1..4], Some(0..2)));
-    assert_eq!(RowRegion::new(&graph, &ids(&graph, &["twice"])), None, "a tile of it alone could not end anywhere");
+    assert_eq!((made, read[0].1.clone()), (vec![0..4, 1..4], Some(rows(0..2))));
+    assert_eq!(
+        TileRegion::new(&graph, &ids(&graph, &["twice"]), Along::Rows),
+        None,
+        "a tile of it alone could not end anywhere"
+    );
 }
 
 #[test]
 fn what_mixes_rows_or_leaves_early_can_not_be_divided() {
-    let is_region = |graph: &Graph, names: &[&str]| RowRegion::new(graph, &ids(graph, names)).is_some();
+    let is_region = |graph: &Graph, names: &[&str]| TileRegion::new(graph, &ids(graph, names), Along::Rows).is_some();
     let graph = network(
         8,
         &[
@@ -162,7 +174,7 @@ proptest! {
     /// fewer.
     #[test]
     fn tiles_leave_nothing_out(graph in chain(), cuts in prop::collection::vec(1_usize..40, 0..4)) {
-        let region = RowRegion::new(&graph, graph.order());
+        let region = TileRegion::new(&graph, graph.order(), Along::Rows);
         prop_assume!(region.is_some());
         let region = region.unwrap();
         let rows = region.rows();
