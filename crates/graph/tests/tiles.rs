@@ -6,8 +6,9 @@ use std::ops::Range;
 
 use millstream_graph::{
     Along, DataType, Graph, GraphBuilder, Locality, NewOperator, OperatorId, OperatorKind, Shape, Slab, Stretch, Tile,
-    TileRegion, ValueId, Window,
+    TileRegion, ValueId, Window, Work,
 };
+use millstream_test_support::attention;
 use proptest::prelude::*;
 
 /// Operators of one column: a name, what it reads, the rows that it makes, and what it needs.
@@ -199,4 +200,126 @@ proptest! {
             }
         }
     }
+}
+
+/// What a tile of a region of attention makes of these operators.
+fn made(graph: &Graph, operators: &[OperatorId], tile: &Tile, names: &[&str]) -> Vec<Range<usize>> {
+    let place = |id: OperatorId| operators.iter().position(|&other| other == id).unwrap();
+    ids(graph, names).into_iter().map(|id| tile.made[place(id)].clone()).collect()
+}
+
+/// Some tokens need the keys and values of all.
+#[test]
+fn tokens_need_all_keys_and_values() {
+    let graph = attention(6, 3, 4);
+    let region = region(&graph);
+    assert_eq!((region.rows(), region.axis(), region.unit()), (6, 1, 1));
+    let tile = region.tile(1..3);
+    let own = ["queries", "queries turned", "scores", "shares", "weighted", "joined", "projection", "sum"];
+    assert_eq!(made(&graph, graph.order(), &tile, &own), vec![1..3; 8]);
+    // Queries need rows of it as well.
+    assert_eq!(made(&graph, graph.order(), &tile, &["normal"]), [0..6]);
+    let keys_and_values = ["keys", "keys apart", "keys turned", "values", "values turned"];
+    assert_eq!(made(&graph, graph.order(), &tile, &keys_and_values), vec![0..1; 5], "whole");
+    assert_eq!(tile.read, [(graph.inputs()[0], Some(Slab { axis: 1, range: 0..6 }))]);
+
+    let axes: Vec<Option<usize>> = region.axes_of_operators().collect();
+    let axis = |name: &str| axes[graph.order().iter().position(|&id| graph.operator(id).name == name).unwrap()];
+    assert_eq!(["queries", "queries turned", "scores", "back"].map(axis), [Some(1), Some(2), Some(2), Some(1)]);
+    assert_eq!(["keys", "values turned"].map(axis), [None; 2]);
+}
+
+/// A head needs its own features of queries, keys and values, and all tokens.
+#[test]
+fn heads_need_their_own_columns_of_weights() {
+    let graph = attention(6, 3, 4);
+    let groups = graph.head_groups();
+    let names = |group: &Vec<OperatorId>| group.iter().map(|&id| graph.operator(id).name.as_str()).collect::<Vec<_>>();
+    let [group] = groups.as_slice() else { panic!("{:?}", groups.iter().map(names).collect::<Vec<_>>()) };
+    let outside = ["normal", "projection", "sum"].map(|name| graph.find_operator(name).unwrap());
+    assert_eq!(group.len(), graph.order().len() - outside.len());
+    assert!(outside.iter().all(|id| !group.contains(id)), "{:?}", names(group));
+
+    let region = TileRegion::new(&graph, group, Along::Heads).unwrap();
+    assert_eq!((region.rows(), region.axis(), region.unit()), (3, 2, 4));
+    let tile = region.tile(1..3);
+    assert_eq!(made(&graph, group, &tile, &["queries", "keys", "values", "joined"]), vec![4..12; 4]);
+    assert_eq!(made(&graph, group, &tile, &["keys turned", "scores", "weighted", "back"]), vec![1..3; 4]);
+    assert_eq!(tile.read, [(graph.operator(outside[0]).outputs[0], None)], "the tokens are read whole");
+
+    let in_rows = TileRegion::new(&graph, group, Along::Rows).unwrap();
+    assert_eq!((in_rows.rows(), in_rows.unit()), (6, 1));
+    assert!(TileRegion::new(&graph, graph.order(), Along::Heads).is_none(), "the projection mixes heads");
+    assert!(TileRegion::new(&graph, group, Along::Columns).is_none(), "sequences have none");
+    assert!(TileRegion::new(&graph, group, Along::Channels).is_none(), "channels are no tiles");
+}
+
+/// What is read elsewhere as well can't be apart, one head alone can't be divided.
+#[test]
+fn heads_that_others_read_stay_whole() {
+    assert!(attention(6, 1, 4).head_groups().is_empty(), "one head");
+    assert_eq!(attention(2, 2, 4).head_groups().len(), 1);
+}
+
+/// Each of two tiles would make all of what mixes rows: that pays only where there is little of it.
+#[test]
+fn what_repeats_most_of_the_work_is_not_worthwhile() {
+    let ways = |mixing_macs: u64| {
+        let mut builder = GraphBuilder::new("mixing");
+        let values = ["x", "a", "b"]
+            .map(|name| builder.value(name, Some(DataType::F32), Some(Shape::from([1, 1, 8, 1]))).unwrap());
+        builder.input(values[0]);
+        for (index, (locality, macs)) in [(Locality::Global, mixing_macs), (same(), 1000)].into_iter().enumerate() {
+            let work = Work { macs, ..Work::default() };
+            let operator = NewOperator::new(format!("o{index}"), "Any", OperatorKind::Opaque);
+            let operator = operator.locality(locality).work(work).reads([values[index]]).makes([values[index + 1]]);
+            builder.operator(operator).unwrap();
+        }
+        builder.output(values[2]);
+        let graph = builder.build().unwrap();
+        TileRegion::worthwhile(&graph, graph.order()).len()
+    };
+    // Twice the first and once the second, beside once both.
+    assert_eq!([100, 1000, 1001, 5000].map(ways), [1, 1, 0, 0]);
+
+    let graph = attention(64, 4, 16);
+    assert_eq!(TileRegion::worthwhile(&graph, graph.order()).len(), 1);
+    let keys = ids(&graph, &["normal", "keys", "values", "keys apart", "values apart"]);
+    assert!(TileRegion::worthwhile(&graph, &keys).is_empty(), "two values leave");
+}
+
+/// Where a map has more columns than rows, they are looked at as well.
+#[test]
+fn wide_maps_have_columns() {
+    let map = |rows: usize, columns: usize| {
+        let mut builder = GraphBuilder::new("wide");
+        let shape = Shape::from([1, 2, rows, columns]);
+        let [input, output] =
+            ["x", "y"].map(|name| builder.value(name, Some(DataType::F32), Some(shape.clone())).unwrap());
+        builder.input(input);
+        let windows = vec![Window { span: 3, stride: 1, padding: 1 }, Window { span: 5, stride: 1, padding: 2 }];
+        let operator = NewOperator::new("o", "Any", OperatorKind::Opaque).locality(Locality::Windows(windows));
+        builder.operator(operator.reads([input]).makes([output])).unwrap();
+        builder.output(output);
+        builder.build().unwrap()
+    };
+    let graph = map(6, 20);
+    let alongs = |graph: &Graph| -> Vec<(Along, usize)> {
+        let ways = TileRegion::worthwhile(graph, graph.order());
+        ways.into_iter().map(|(along, region)| (along, region.rows())).collect()
+    };
+    assert_eq!(alongs(&graph), [(Along::Rows, 6), (Along::Columns, 20)]);
+    let columns = TileRegion::new(&graph, graph.order(), Along::Columns).unwrap();
+    assert_eq!(columns.tile(3..8).read, [(graph.inputs()[0], Some(Slab { axis: 3, range: 1..10 }))]);
+    assert_eq!(alongs(&map(20, 6)), [(Along::Rows, 20)]);
+}
+
+/// Enlarging between neighbours needs those on either side.
+#[test]
+fn stretching_reaches_its_neighbours() {
+    let stretched = Locality::Stretched(vec![Stretch { factor: 2, reach: 1 }; 2]);
+    let graph = network(5, &[("twice", &["x"], 10, stretched), ("after", &["twice"], 10, same())]);
+    let region = region(&graph);
+    let read = |range: Range<usize>| region.tile(range).read[0].1.clone();
+    assert_eq!([read(0..3), read(4..5), read(8..10)], [0..3, 1..4, 3..5].map(|range| Some(rows(range))));
 }

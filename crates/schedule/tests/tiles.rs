@@ -129,29 +129,90 @@ fn tasks_with_other_rows_are_those_of_a_new_replica() {
     assert_eq!(tasks.tasks(), tiled(&graph, &["a", "b"], [3, 5]).stages[0].replicas[0].tasks(&graph));
 }
 
+/// A schedule of two stages as a file has it, read again.
+fn read_again(graph: &Graph, stages: &serde_json::Value) -> Result<Schedule, ScheduleError> {
+    let text = serde_json::json!({
+        "format": "millstream-schedule", "version": 1,
+        "provenance": {"tool_version": "0", "created": "now"},
+        "model": {"name": "rows", "source": "none", "digest": "d", "batch": 1},
+        "board": {"name": board().name(), "fingerprint": board().fingerprint()},
+        "algorithm": "none", "objective": "latency", "configuration": "B1+s1",
+        "predicted": {"period_seconds": 1.0, "latency_seconds": 1.0, "lower_bound_period_seconds": 1.0, "replica_seconds": [[1.0]]},
+        "stages": stages,
+    });
+    ScheduleDocument::from_json(&text.to_string()).unwrap().resolve(graph, "d", &board())
+}
+
 #[test]
 fn tiles_survive_their_document() {
     let graph = graph();
     let schedule = tiled(&graph, &["a", "b"], [6, 2]);
-    let document = |stages: serde_json::Value| {
-        let text = serde_json::json!({
-            "format": "millstream-schedule", "version": 1,
-            "provenance": {"tool_version": "0", "created": "now"},
-            "model": {"name": "rows", "source": "none", "digest": "d", "batch": 1},
-            "board": {"name": board().name(), "fingerprint": board().fingerprint()},
-            "algorithm": "none", "objective": "latency", "configuration": "B1+s1",
-            "predicted": {"period_seconds": 1.0, "latency_seconds": 1.0, "lower_bound_period_seconds": 1.0, "replica_seconds": [[1.0]]},
-            "stages": stages,
-        });
-        ScheduleDocument::from_json(&text.to_string()).unwrap().resolve(&graph, "d", &board())
-    };
     let mut stages = serde_json::to_value(schedule.to_stages(&graph)).unwrap();
     let split = &stages[0]["replicas"][0]["splits"][0];
     assert_eq!(*split, serde_json::json!({"operators": ["a", "b"], "rows": [6, 2]}));
-    assert_eq!(document(stages.clone()).unwrap(), schedule);
+    assert_eq!(read_again(&graph, &stages).unwrap(), schedule);
     stages[0]["replicas"][0]["splits"][0]["channels"] = serde_json::json!([1, 0]);
-    let error = document(stages).unwrap_err().to_string();
+    let error = read_again(&graph, &stages).unwrap_err().to_string();
     assert!(error.contains("shares of channels and of rows"), "{error}");
+}
+
+/// B runs all of an attention but what s makes of it by heads.
+fn by_heads(graph: &Graph, heads: [usize; 2]) -> Schedule {
+    let group = graph.head_groups().remove(0);
+    let mut operators: Vec<_> = graph.order().iter().copied().filter(|id| !group.contains(id)).collect();
+    let after = operators.iter().position(|&id| graph.operator(id).name == "normal").unwrap() + 1;
+    operators.splice(after..after, group.iter().copied());
+    let assignments = vec![
+        Assignment { processor: Processor::new("B", [0]), operators },
+        Assignment { processor: Processor::new("s", [1]), operators: group.clone() },
+    ];
+    let splits = vec![OperatorSplit { operators: group, along: Along::Heads, shares: heads.to_vec() }];
+    Schedule { stages: vec![Stage { replicas: vec![Replica { assignments, splits }] }] }
+}
+
+#[test]
+fn heads_take_their_part_of_every_operator() {
+    let graph = millstream_test_support::attention(6, 4, 2);
+    let table = table(&graph);
+    let schedule = by_heads(&graph, [3, 1]);
+    schedule.validate(&graph, &board()).unwrap();
+    // Three projections with two moves each, scores, shares, weighted, back and joined: 14 operators. s has a quarter of
+    // each, which is 500, after the 192 bytes of the tokens (1920); the first takes 10 + 20 for its layout, the last 10.
+    // Of what is joined, 48 bytes go back to B.
+    let of_s = 1920 + 14 * 500 + 30 + 10 + 480;
+    let of_b = 14 * 750 + 10 + 60 + 30;
+    assert_eq!(schedule.evaluate(&graph, &table).unwrap().latency, Nanoseconds(1000 + of_b.max(of_s) + 2 * 1000));
+    let schedule = by_heads(&graph, [2, 2]);
+    let of_s = 1920 + 14 * 1000 + 10 + 40 + 20 + 960;
+    assert_eq!(schedule.evaluate(&graph, &table).unwrap().latency, Nanoseconds(1000 + of_s + 2 * 1000));
+
+    let stages = serde_json::to_value(schedule.to_stages(&graph)).unwrap();
+    assert_eq!(stages[0]["replicas"][0]["splits"][0]["heads"], serde_json::json!([2, 2]));
+    assert_eq!(read_again(&graph, &stages).unwrap(), schedule);
+    let error = |shares: [usize; 2]| by_heads(&graph, shares).validate(&graph, &board()).unwrap_err().to_string();
+    assert!(error([2, 1]).contains("must add up to its 4 heads"), "{}", error([2, 1]));
+    let mut in_rows = by_heads(&graph, [3, 3]);
+    in_rows.stages[0].replicas[0].splits[0].along = Along::Rows;
+    in_rows.validate(&graph, &board()).unwrap();
+    let mut columns = in_rows.clone();
+    columns.stages[0].replicas[0].splits[0].along = Along::Columns;
+    let error = columns.validate(&graph, &board()).unwrap_err().to_string();
+    assert!(error.contains("no columns that can be made apart"), "{error}");
+}
+
+/// Tiles by rows, whose keys and values each processor makes whole.
+#[test]
+fn what_is_made_whole_takes_its_whole_time() {
+    let graph = millstream_test_support::attention(6, 4, 2);
+    let table = table(&graph);
+    let mut schedule = by_heads(&graph, [4, 2]);
+    schedule.stages[0].replicas[0].splits[0].along = Along::Rows;
+    schedule.validate(&graph, &board()).unwrap();
+    // s makes the six operators of keys and values whole, and a third of the other eight; of the six rows of what it
+    // reads, it needs all.
+    let of_s = 1920 + 6 * 2000 + 8 * 667 + 10 + 27 + 13 + 640;
+    let latency = schedule.evaluate(&graph, &table).unwrap().latency.0;
+    assert!(latency.abs_diff(1000 + of_s + 2000) <= 8, "{latency} and {of_s}, but for rounding");
 }
 
 #[test]
@@ -160,8 +221,8 @@ fn tiles_that_can_not_be_made_say_why() {
     let cases = [
         (tiled(&graph, &["a", "b"], [8, 1]), "must add up to its 8 rows"),
         (tiled(&graph, &["a", "b"], [8, 0]), "fewer than two processors make rows"),
-        (tiled(&graph, &["b", "c"], [4, 4]), "need more than a few rows around each of their own"),
-        (tiled(&graph, &["a", "c"], [4, 4]), "need more than a few rows around each of their own"),
+        (tiled(&graph, &["b", "c"], [4, 4]), "need more than a few positions around each of their own"),
+        (tiled(&graph, &["a", "c"], [4, 4]), "need more than a few positions around each of their own"),
         (tiled(&graph, &["a", "b"], [usize::MAX, 9]), "must add up"),
     ];
     for (schedule, expected) in cases {

@@ -27,12 +27,14 @@
 
 #![allow(clippy::panic, reason = "a test that can't be set up fails by panicking")]
 
+mod attention;
 mod boards;
 mod graphs;
 mod huge_pages;
 mod tables;
 mod untested;
 
+pub use attention::attention;
 pub use boards::board;
 pub use graphs::{chain, chain_of, diamond, find_operators, graph, pointwise};
 pub use huge_pages::{bytes_in_huge_pages, refused_huge_pages, were_refused_since};

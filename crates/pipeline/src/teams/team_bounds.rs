@@ -112,7 +112,7 @@ mod tests {
     };
     use millstream_graph::{Along, Graph};
     use millstream_partition::Chain;
-    use millstream_test_support::board;
+    use millstream_test_support::{attention, board};
     use rand::{RngExt, SeedableRng};
     use rand_chacha::ChaCha8Rng;
 
@@ -174,11 +174,14 @@ mod tests {
     fn no_stage_takes_less_than_its_bound() {
         let board = board("B2+s2:300+G");
         let (mut looked_at, mut is_close) = (0, 0);
-        let networks = ["squeezenet", "googlenet", "mobilenet-v2", "minilm-like-int8", "petr-like"];
-        let (mut tiled, mut is_power_close) = (0, 0);
+        let networks = ["squeezenet", "googlenet", "mobilenet-v2", "minilm-like-int8", "petr-like", "attention"];
+        let (mut tiled, mut by_heads, mut is_power_close) = (0, 0, 0);
         for (name, seed) in networks.into_iter().flat_map(|name| [name, name]).zip(1..) {
-            let model = millstream_zoo::build(name).unwrap();
-            let graph = model.graph();
+            let graph = match name {
+                "attention" => attention(200, 6, 32),
+                _ => (**millstream_zoo::build(name).unwrap().graph()).clone(),
+            };
+            let graph = &graph;
             let mut random = ChaCha8Rng::seed_from_u64(seed);
             let mut table = table(graph, &board, seed % 2 == 1, &mut random);
             if seed % 4 < 2 {
@@ -199,6 +202,7 @@ mod tests {
                         let processors = way.team.classes.iter().map(ProcessorClass::stand_in).collect();
                         let splits = way.team.work(blocks).unwrap().replica(processors).splits;
                         tiled += usize::from(splits.iter().any(|split| split.along == Along::Rows));
+                        by_heads += usize::from(splits.iter().any(|split| split.along == Along::Heads));
                         assert!(least <= found, "{name} {:?} {blocks:?}: {least} > {found}", way.team.classes);
                         let drawn = way.team.power(senders, blocks).unwrap();
                         let StagePower { dynamic_joules, .. } = way.team.least_power(blocks).unwrap();
@@ -214,7 +218,7 @@ mod tests {
 
         // Of processors that are so unlike each other, many are of no use to a team, which no bound knows.
         assert!(is_power_close > looked_at / 4, "{is_power_close} of {looked_at} say something of power");
-        assert!(tiled > 100, "{tiled} of {looked_at} have tiles");
+        assert!(tiled > 100 && by_heads > 10, "{tiled} and {by_heads} of {looked_at} have tiles and heads");
         assert!(looked_at > 2000 && is_close > looked_at / 4, "{is_close} of {looked_at} say something");
     }
 }
