@@ -10,7 +10,7 @@ use millstream_backend::{Backend, Segment, Tensor};
 use millstream_backend_ort::{Environment, OrtBackend};
 use millstream_backend_wgpu::{Gpu, WgpuBackend};
 use millstream_board::Processor;
-use millstream_graph::{Along, Graph, OperatorId};
+use millstream_graph::{Along, Graph, OperatorId, TileRegion};
 use millstream_runtime::{Engine, EngineOptions};
 use millstream_schedule::{Assignment, OperatorSplit, Replica, Schedule, Stage};
 use millstream_test_support::not_tested;
@@ -50,6 +50,10 @@ fn shared(graph: &Graph, supports: impl Fn(OperatorId) -> bool) -> Replica {
         }
     }
 
+    replica(core, device, splits)
+}
+
+fn replica(core: Vec<OperatorId>, device: Vec<OperatorId>, splits: Vec<OperatorSplit>) -> Replica {
     let assignments = vec![
         Assignment { processor: Processor::new("B", [0]), operators: core },
         Assignment { processor: Processor::accelerator("G"), operators: device },
@@ -57,7 +61,37 @@ fn shared(graph: &Graph, supports: impl Fn(OperatorId) -> bool) -> Replica {
     Replica { assignments, splits }
 }
 
-fn check(name: &str) {
+/// A few neighbours at a time with an eighth of their rows, or of their columns, on the device, spread over the network.
+fn tiled(graph: &Graph, supports: impl Fn(OperatorId) -> bool) -> Replica {
+    let order = graph.order();
+    let (mut core, mut device, mut splits) = (Vec::new(), Vec::new(), Vec::new());
+    let mut place = 0;
+    while place < order.len() {
+        let along = if splits.len() % 2 == 0 { Along::Rows } else { Along::Columns };
+        let region = |count: usize| {
+            let operators = order.get(place..place + count)?;
+            let region = TileRegion::new(graph, operators, along).filter(|region| region.rows() >= 8)?;
+            operators.iter().all(|&id| supports(id)).then(|| (operators.to_vec(), region.rows()))
+        };
+        let longest = (2..=6).rev().find_map(region).filter(|_| splits.len() < MOST_SPLITS);
+        let Some((operators, rows)) = longest else {
+            core.push(order[place]);
+            place += 1;
+            continue;
+        };
+        place += operators.len();
+        core.extend(&operators);
+        device.extend(&operators);
+        splits.push(OperatorSplit { operators, along, shares: vec![rows - rows / 8, rows / 8] });
+        // Some on the core alone.
+        let apart = (order.len() / MOST_SPLITS).min(order.len() - place);
+        core.extend(&order[place..place + apart]);
+        place += apart;
+    }
+    replica(core, device, splits)
+}
+
+fn check(name: &str, shared: impl Fn(&Graph, &dyn Fn(OperatorId) -> bool) -> Replica) {
     let gpu = match Gpu::open(None) {
         Ok(gpu) => gpu,
         Err(error) => return not_tested("GPU", error),
@@ -66,7 +100,7 @@ fn check(name: &str) {
     let graph = model.graph();
     let cpu: Arc<dyn Backend> = Arc::new(OrtBackend::new(&Environment::load().unwrap(), Arc::clone(&model)));
     let device: Arc<dyn Backend> = Arc::new(WgpuBackend::new(&gpu, "G", Arc::clone(&model)));
-    let replica = shared(graph, |id| device.supports(id, &Processor::accelerator("G")));
+    let replica = shared(graph, &|id| device.supports(id, &Processor::accelerator("G")));
     assert!(replica.splits.len() > 3, "{name}");
 
     let frame: Vec<Tensor> = graph
@@ -98,7 +132,7 @@ macro_rules! networks {
     ($($test:ident: $name:literal,)*) => {
         $(#[test]
         fn $test() {
-            check($name);
+            check($name, |graph, supports| shared(graph, supports));
         })*
     };
 }
@@ -118,4 +152,11 @@ networks! {
     yolov3: "yolov3",
     tiny_darknet: "tiny-darknet",
     synthnet: "synthnet",
+}
+
+#[test]
+fn maps_are_divided_by_rows_and_by_columns() {
+    for name in ["squeezenet", "tiny-darknet", "mobilenet-v2", "googlenet"] {
+        check(name, |graph, supports| tiled(graph, supports));
+    }
 }

@@ -11,6 +11,7 @@ mod options;
 mod outcome;
 pub(crate) mod precisions;
 pub(crate) mod reference;
+mod repeated;
 mod report;
 mod runner;
 pub(crate) mod sink;
@@ -49,7 +50,9 @@ const TURN: Duration = Duration::from_micros(200);
 
 /// Streams frames through the schedules of networks that share a machine, often of a single one. Every result is
 /// compared with sequential inference, and everything is measured while all networks are at work: they go on until the
-/// slowest has had enough.
+/// slowest has had enough. If other programs or heat held made-up frames up, they are streamed a second time, and the
+/// run that was disturbed less counts: [`NetworkRun::warnings`] say so. Runs of more than a minute, with a camera, that
+/// adapt, or whose results are kept or compared are not repeated.
 ///
 /// # Errors
 /// [`Error::Unfit`] if the options do not suit the set, [`Error::Different`] at the first wrong result; whatever keeps
@@ -61,13 +64,16 @@ pub fn run(
     options: &RunOptions,
     control: &Control,
 ) -> Result<Vec<NetworkOutcome>, Error> {
-    run_observed(machine, set, options, control, &|_, _| Ok(()))
+    let stream = || run_observed(machine, set, options, control, &|_, _| Ok(()));
+    let start = Instant::now();
+    let outcomes = stream()?;
+    repeated::quieter(outcomes, |outcome| &mut outcome.report, start.elapsed(), options, control, stream)
 }
 
 /// Called for each frame of a run, with the network's place in the set and the frame.
 pub type FrameObserver<'a> = dyn Fn(usize, &Taken) -> Result<(), Error> + Sync + 'a;
 
-/// As [`run`], and calls `observer` for every frame, in the order of each network's frames, as soon as its result was
+/// As [`run`], but once in any case, and calls `observer` for every frame, in the order of each network's frames, as soon as its result was
 /// checked. Frames are not kept: memory does not depend on how many there are. The observer is called from one thread
 /// per network, and delays that network's results while it runs.
 ///

@@ -12,7 +12,7 @@ pub enum SearchedSpace {
     /// Contiguous stages of whole blocks, each on one processor or on replicas of one each.
     SingleProcessors,
     /// Those on single processors, and contiguous stages of whole subgraphs on teams of processors, which run one
-    /// subgraph after the other or share rows of several; and replicas of all these.
+    /// subgraph after the other or divide several into tiles; and replicas of all these.
     Teams {
         /// The most processors of a team.
         most_processors: usize,
@@ -50,7 +50,7 @@ impl fmt::Display for SearchedSpace {
         write!(
             f,
             "contiguous stages of whole blocks on single processors; contiguous stages of whole subgraphs on teams of up to {most} \
-             processors{across}{counts}, which run one subgraph after the other or share rows of several; and replicas of these{links}"
+             processors{across}{counts}, which run one subgraph after the other or divide several into tiles; and replicas of these{links}"
         )
     }
 }

@@ -66,7 +66,11 @@ pub(crate) fn run(command: &RunCommand) -> Result<()> {
             }
             followers.take(scheduled, sizes, frame)
         };
-        let done = run_observed(&machine, set, &options, &control, &follow)?;
+        let done = if is_followed(command) {
+            run_observed(&machine, set, &options, &control, &follow)?
+        } else {
+            millstream::run(&machine, set, &options, &control)?
+        };
         show(command, set, &done);
         let told = set.iter().zip(&done).zip(&watched).filter(|_| command.html.is_some());
         chapters.extend(told.map(|((scheduled, outcome), watched)| page::chapter(scheduled, outcome, watched)));
@@ -93,6 +97,11 @@ pub(crate) fn run(command: &RunCommand) -> Result<()> {
         html::write(path, "What the run showed", chapters)?;
     }
     Ok(verdicts.into_iter().collect::<Result<(), _>>()?)
+}
+
+/// Whether something is written or drawn of each frame. Only what is not can be measured again where it was disturbed.
+fn is_followed(command: &RunCommand) -> bool {
+    command.csv.is_some() || command.trace.is_some() || command.html.is_some()
 }
 
 /// The schedules, and a word about how to make them where there are none.
