@@ -101,6 +101,7 @@ fn check(model: Model, seed: u64) -> usize {
     let backend = OrtBackend::new(&Environment::load().unwrap(), std::sync::Arc::new(model));
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let mut checked = 0;
+
     let alongs = [Along::Rows, Along::Columns, Along::Heads];
     let all: Vec<(Along, Vec<OperatorId>)> = alongs
         .into_iter()

@@ -14,8 +14,11 @@ use crate::tile_models;
 
 /// A network whose longest regions are divided as well.
 const NETWORK: &str = "squeezenet";
+/// Makes a model of the suite.
+type MakeModel = fn() -> Result<Arc<Model>, String>;
+
 /// What is divided.
-const MODELS: [fn() -> Result<Arc<Model>, String>; 6] = [
+const MODELS: [MakeModel; 6] = [
     tile_models::maps,
     tile_models::ends,
     tile_models::enlarged,

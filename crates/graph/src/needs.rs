@@ -19,6 +19,7 @@ pub(crate) fn needs(graph: &Graph, id: OperatorId, axis: usize, along: Along) ->
     if along == Along::Heads && graph.has_weight_columns(id, axis) {
         return Some(vec![Need::Whole; operator.inputs.len()]);
     }
+
     let of_input = |(place, &value): (usize, &ValueId)| {
         let read = dimensions(graph, value)?;
         match &operator.locality {

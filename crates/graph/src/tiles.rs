@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use crate::graph::Graph;
-use crate::locality::{Along, Need, Positions};
+use crate::locality::{Along, Locality, Need, Positions};
 use crate::needs::{dimensions, needs};
 use crate::operator::OperatorId;
 use crate::value::ValueId;
@@ -154,8 +154,10 @@ impl TileRegion {
         let boundary = graph.boundary(operators);
         let (&last, [output]) = (operators.last()?, boundary.outputs.as_slice()) else { return None };
         let rank = dimensions(graph, *output)?.len();
-        // Maps are [batch, channels, rows, columns], sequences [batch, tokens, features] or [batch, channels, samples].
+        // Maps are [batch, channels, rows, columns], sequences [tokens, features], [batch, tokens, features] or [batch,
+        // channels, samples].
         let axes = match (along, rank) {
+            (Along::Rows, 2) => 0..1,
             (Along::Rows, 3) => 1..3,
             (Along::Rows, 4..) => 2..3,
             (Along::Columns, 4..) => 3..4,
@@ -166,7 +168,11 @@ impl TileRegion {
         graph.value(*output).data_type?.bytes()?;
         let is_closed =
             graph.operator(last).outputs == [*output] && operators.iter().all(|&id| stays(graph, id, operators));
-        let has_heads = |region: &Self| (region.unit > 1) == (along == Along::Heads);
+        let puts_heads_together = matches!(graph.operator(last).locality, Locality::Moved(_));
+        let has_heads = |region: &Self| match along {
+            Along::Heads => region.unit > 1 && puts_heads_together,
+            _ => region.unit == 1,
+        };
         let region = |axis: usize| Self::of_axis(graph, operators, axis, along).filter(has_heads);
         is_closed.then_some(axes)?.find_map(region)
     }

@@ -218,7 +218,7 @@ fn tokens_need_all_keys_and_values() {
     let own = ["queries", "queries turned", "scores", "shares", "weighted", "joined", "projection", "sum"];
     assert_eq!(made(&graph, graph.order(), &tile, &own), vec![1..3; 8]);
     // Queries need rows of it as well.
-    assert_eq!(made(&graph, graph.order(), &tile, &["normal"]), [0..6]);
+    assert_eq!(made(&graph, graph.order(), &tile, &["normal"]).first(), Some(&(0..6)));
     let keys_and_values = ["keys", "keys apart", "keys turned", "values", "values turned"];
     assert_eq!(made(&graph, graph.order(), &tile, &keys_and_values), vec![0..1; 5], "whole");
     assert_eq!(tile.read, [(graph.inputs()[0], Some(Slab { axis: 1, range: 0..6 }))]);
@@ -312,6 +312,27 @@ fn wide_maps_have_columns() {
     let columns = TileRegion::new(&graph, graph.order(), Along::Columns).unwrap();
     assert_eq!(columns.tile(3..8).read, [(graph.inputs()[0], Some(Slab { axis: 3, range: 1..10 }))]);
     assert_eq!(alongs(&map(20, 6)), [(Along::Rows, 20)]);
+}
+
+/// Sequences without a batch have their tokens first; enlarged maps have no heads.
+#[test]
+fn tokens_come_first_where_there_is_no_batch() {
+    let mut builder = GraphBuilder::new("tokens");
+    let [input, output] =
+        ["x", "y"].map(|name| builder.value(name, Some(DataType::F32), Some(Shape::from([5, 8]))).unwrap());
+    builder.input(input);
+    let locality = Locality::SamePosition { mixed: vec![1] };
+    let operator = NewOperator::new("o", "Any", OperatorKind::Opaque).locality(locality);
+    builder.operator(operator.reads([input]).makes([output])).unwrap();
+    builder.output(output);
+    let graph = builder.build().unwrap();
+    let region = region(&graph);
+    assert_eq!((region.rows(), region.axis()), (5, 0));
+    assert_eq!(region.tile(1..3).read, [(input, Some(Slab { axis: 0, range: 1..3 }))]);
+
+    let stretched = Locality::Stretched(vec![Stretch { factor: 2, reach: 0 }; 2]);
+    let graph = network(5, &[("twice", &["x"], 10, stretched)]);
+    assert!(TileRegion::new(&graph, graph.order(), Along::Heads).is_none());
 }
 
 /// Enlarging between neighbours needs those on either side.

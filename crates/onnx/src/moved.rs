@@ -129,6 +129,7 @@ fn reshaped(before: &[usize], after: &[usize]) -> Origins {
             *elements = elements.saturating_mul(size as u64);
             *place += 1;
         }
+
         let (Some(from), Some(to)) = (outermost(before, first_read..read), outermost(after, first_made..made)) else {
             continue;
         };

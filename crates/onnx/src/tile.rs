@@ -50,6 +50,7 @@ impl Model {
             let what = format!("the {what} {range:?} of the {} that '{}' makes", region.rows(), name(operators.last()));
             return Err(unsupported(what, &format!(": give every processor {} that are there", along.name())));
         }
+
         let mut writer = Writer {
             model: self,
             region: &region,
@@ -134,6 +135,7 @@ impl Writer<'_, '_> {
                 node.input.iter_mut().filter(|input| *input == name).for_each(|input| input.clone_from(&sliced));
             }
         }
+
         match (&operator.kind, node.op()) {
             (OperatorKind::Activation | OperatorKind::Elementwise, _) => {
                 self.slice_constants(&mut node, id, axis, &rows);

@@ -68,8 +68,7 @@ pub fn measure_parts(
                 board.accelerators().iter().map(|accelerator| Processor::accelerator(accelerator.label.clone()));
             let all = rounds.iter().cloned().chain(accelerators.map(|processor| Round::alone(vec![processor])));
             for round in all {
-                let may_run = |own: &Processor| along == Along::Channels || makes_tiles(&own.class(), board);
-                let runs = |own: &Processor| may_run(own) && workload.runs(&segment.operators, own);
+                let runs = |own: &Processor| may_run(along, own, board) && workload.runs(&segment.operators, own);
                 let round = round.for_work(board, runs);
                 if round.measured.is_empty() {
                     continue;
@@ -97,6 +96,11 @@ pub fn measure_parts(
         }
     }
     Ok(samples)
+}
+
+/// Whether a processor makes parts along this: tiles are made on some only.
+fn may_run(along: Along, processor: &Processor, board: &Board) -> bool {
+    along == Along::Channels || makes_tiles(&processor.class(), board)
 }
 
 /// Operators that make so many of their channels or rows, or all.

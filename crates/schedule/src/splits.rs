@@ -74,17 +74,39 @@ fn check_channels(split: &OperatorSplit, graph: &Graph, processors: usize) -> Re
 fn check_tiles(split: &OperatorSplit, graph: &Graph, processors: usize) -> Result<(), String> {
     let what = split.along.name();
     let Some(region) = TileRegion::new(graph, &split.operators, split.along) else {
-        let detail = match split.along {
-            Along::Heads => {
-                "it and what is divided with it do not end where heads of attention are put side by side, or mix them"
-            }
-            _ => {
-                "it and what is divided with it need more than a few positions around each of their own, or make several values"
-            }
-        };
-        return Err(format!("{detail}, so they have no {what} that can be made apart; give them to one processor"));
+        let detail = why_no_tiles(split, graph);
+        return Err(format!("{detail}, so there are no {what} that can be made apart; give it to one processor"));
     };
     check_shares(split, region.rows(), what, processors)
+}
+
+/// Why operators can't be divided into tiles.
+fn why_no_tiles(split: &OperatorSplit, graph: &Graph) -> String {
+    let operators = &split.operators;
+    let name = |id: OperatorId| &graph.operator(id).name;
+    let is_again = |place: &usize| operators[..*place].contains(&operators[*place]);
+    if let Some(place) = (0..operators.len()).find(is_again) {
+        return format!("'{}' is named twice", name(operators[place]));
+    }
+    let comes_too_late = |place: &usize| {
+        let mut makers = graph.producers(operators[*place]);
+        makers.any(|maker| operators[*place..].contains(&maker))
+    };
+    if let Some(place) = (0..operators.len()).find(comes_too_late) {
+        return format!("'{}' is named before what it reads", name(operators[place]));
+    }
+
+    let outputs = graph.boundary(operators).outputs;
+    let makes = |id: &&OperatorId| graph.operator(**id).outputs.iter().any(|value| outputs.contains(value));
+    let before_last = operators.split_last().map_or(&[][..], |(_, before)| before);
+    if let Some(&id) = before_last.iter().find(makes) {
+        return format!("what '{}' makes is needed elsewhere as well", name(id));
+    }
+    let last = operators.last().map_or("", |&id| name(id).as_str());
+    match split.along {
+        Along::Heads => format!("'{last}' does not put the heads of attention side by side, or something mixes them"),
+        _ => format!("'{last}' needs more than some positions around each of its own, or is no map or sequence"),
+    }
 }
 
 /// Whether all of something is shared out among several processors.

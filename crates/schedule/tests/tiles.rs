@@ -154,6 +154,10 @@ fn tiles_survive_their_document() {
     stages[0]["replicas"][0]["splits"][0]["channels"] = serde_json::json!([1, 0]);
     let error = read_again(&graph, &stages).unwrap_err().to_string();
     assert!(error.contains("shares of channels and of rows"), "{error}");
+    let mut stages = serde_json::to_value(schedule.to_stages(&graph)).unwrap();
+    stages[0]["replicas"][0]["splits"][0]["rows"] = serde_json::json!([]);
+    let error = read_again(&graph, &stages).unwrap_err().to_string();
+    assert!(error.contains("names no shares"), "{error}");
 }
 
 /// B runs all of an attention but what s makes of it by heads.
@@ -197,7 +201,7 @@ fn heads_take_their_part_of_every_operator() {
     let mut columns = in_rows.clone();
     columns.stages[0].replicas[0].splits[0].along = Along::Columns;
     let error = columns.validate(&graph, &board()).unwrap_err().to_string();
-    assert!(error.contains("no columns that can be made apart"), "{error}");
+    assert!(error.contains("so there are no columns that can be made apart"), "{error}");
 }
 
 /// Tiles by rows, whose keys and values each processor makes whole.
@@ -221,8 +225,10 @@ fn tiles_that_can_not_be_made_say_why() {
     let cases = [
         (tiled(&graph, &["a", "b"], [8, 1]), "must add up to its 8 rows"),
         (tiled(&graph, &["a", "b"], [8, 0]), "fewer than two processors make rows"),
-        (tiled(&graph, &["b", "c"], [4, 4]), "need more than a few positions around each of their own"),
-        (tiled(&graph, &["a", "c"], [4, 4]), "need more than a few positions around each of their own"),
+        (tiled(&graph, &["b", "c"], [4, 4]), "'c' needs more than some positions around each of its own"),
+        (tiled(&graph, &["a", "c"], [4, 4]), "what 'a' makes is needed elsewhere as well"),
+        (tiled(&graph, &["a", "a"], [4, 4]), "'a' is named twice"),
+        (tiled(&graph, &["b", "a"], [4, 4]), "'b' is named before what it reads"),
         (tiled(&graph, &["a", "b"], [usize::MAX, 9]), "must add up"),
     ];
     for (schedule, expected) in cases {

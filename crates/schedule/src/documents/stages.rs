@@ -132,12 +132,15 @@ impl StageReader<'_> {
             (Along::Heads, &split.heads),
         ];
         let mut named = given.into_iter().filter(|(_, shares)| !shares.is_empty());
-        let (along, shares) = named.next().unwrap_or((Along::Channels, &split.channels));
+        let operator = || split.operators.first().cloned().unwrap_or_default();
+        let Some((along, shares)) = named.next() else {
+            let detail = "it names no shares of channels, rows, columns or heads".to_owned();
+            return Err(ScheduleError::Split { operator: operator(), stage: self.id, detail });
+        };
         if let Some((other, _)) = named.next() {
-            let operator = split.operators.first().cloned().unwrap_or_default();
             let detail =
                 format!("it names shares of {} and of {}; leave one of the two out", along.name(), other.name());
-            return Err(ScheduleError::Split { operator, stage: self.id, detail });
+            return Err(ScheduleError::Split { operator: operator(), stage: self.id, detail });
         }
         let shares = shares.clone();
         Ok(OperatorSplit { operators, along, shares })

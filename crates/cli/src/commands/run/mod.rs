@@ -50,14 +50,12 @@ pub(crate) fn run(command: &RunCommand) -> Result<()> {
     check(command, &sets)?;
     machine.check_usable()?;
 
-    let options = command.options();
-    let followers = Followers::new(command);
-    let mut outcomes: Vec<NetworkOutcome> = Vec::new();
-    let mut chapters = Vec::new();
+    let (options, followers) = (command.options(), Followers::new(command));
+    let (mut outcomes, mut chapters) = (Vec::<NetworkOutcome>::new(), Vec::new());
     for set in &sets {
         let watched: Vec<Watched> = set.iter().map(|_| Watched::default()).collect();
-        let sizes: Vec<Option<String>> =
-            set.iter().map(|scheduled| has_sizes.then(|| scheduled.network.sizes())).collect();
+        let sizes = set.iter().map(|scheduled| has_sizes.then(|| scheduled.network.sizes()));
+        let sizes: Vec<Option<String>> = sizes.collect();
         let follow = |index: usize, frame: &Taken| {
             let sizes = sizes.get(index).and_then(Option::as_deref);
             let Some(scheduled) = set.get(index) else { return Ok(()) };
@@ -66,10 +64,9 @@ pub(crate) fn run(command: &RunCommand) -> Result<()> {
             }
             followers.take(scheduled, sizes, frame)
         };
-        let done = if is_followed(command) {
-            run_observed(&machine, set, &options, &control, &follow)?
-        } else {
-            millstream::run(&machine, set, &options, &control)?
+        let done = match is_followed(command).then_some(&follow) {
+            Some(follow) => run_observed(&machine, set, &options, &control, follow)?,
+            None => millstream::run(&machine, set, &options, &control)?,
         };
         show(command, set, &done);
         let told = set.iter().zip(&done).zip(&watched).filter(|_| command.html.is_some());
