@@ -32,7 +32,7 @@ impl Segment {
         Self { portion: Some(Portion { along: Along::Channels, range: channels }), ..Self::new(graph, operators) }
     }
 
-    /// The tile of operators that makes these rows of what the last one makes.
+    /// The tile of operators that makes these rows, columns or heads of what the last one makes.
     pub fn tile(graph: &Graph, operators: Vec<OperatorId>, along: Along, range: Range<usize>) -> Self {
         Self { portion: Some(Portion { along, range }), ..Self::new(graph, operators) }
     }

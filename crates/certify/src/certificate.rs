@@ -131,7 +131,7 @@ pub struct TeamProof {
     pub processors: Vec<String>,
     /// For each subgraph; empty where that says no more than the longest path.
     pub subgraphs: Vec<Vec<u64>>,
-    /// For all subgraphs that may be divided by rows, of which nothing else is known; empty if there are none.
+    /// For all subgraphs that may be divided into tiles, of which nothing else is known; empty if there are none.
     pub tiles: Vec<u64>,
 }
 

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use millstream_graph::{Graph, OperatorId, TileRegion, ValueId};
 use millstream_partition::Subgraph;
 
-/// Subgraphs that may be divided by rows together, and stretches of them that are looked at in a network.
+/// Subgraphs that may be divided into tiles together, and stretches of them that are looked at in a network.
 const MOST_TOGETHER: usize = 24;
 const MOST_STRETCHES: usize = 4000;
 

@@ -96,7 +96,8 @@ impl Attention {
         let parts = costs.iter().zip(made).zip(self.region.rows_of_operators()).enumerate();
         parts
             .map(|(place, ((cost, made), rows))| {
-                cost.time(made.len(), rows, TilePlace { is_head: place == 0, is_last: place == last })
+                let at = TilePlace { is_head: place == 0, is_last: place == last, reads_whole: true };
+                cost.time(made.len(), rows, at)
             })
             .sum()
     }

@@ -103,8 +103,13 @@ mod tests {
 
     fn times(table: &CostTable, class: ClassId) -> [u64; 6] {
         let part = |channels, is_head| table.part_time(class, ONLY, channels, 10, is_head).unwrap().0;
-        let tile =
-            |rows| table.tile_cost(class, ONLY).unwrap().time(rows, 10, TilePlace { is_head: true, is_last: false }).0;
+        let tile = |rows| {
+            table
+                .tile_cost(class, ONLY)
+                .unwrap()
+                .time(rows, 10, TilePlace { is_head: true, is_last: false, reads_whole: false })
+                .0
+        };
         [table.time(class, ONLY).unwrap().0, part(2, false), part(2, true), part(9, true), tile(2), tile(9)]
     }
 

@@ -1,8 +1,9 @@
-//! What an operator takes that is divided by rows.
+//! What an operator takes that is divided into tiles.
 
 use crate::nanoseconds::Nanoseconds;
 
-/// How an operator's time depends on how many rows of its output a processor makes.
+/// How an operator's time depends on how many rows of its output a processor makes. Columns and heads are taken to be as
+/// dear as rows.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RowCost {
     /// Part of the operator's time that does not become shorter with fewer rows, from 0 to 1.
@@ -22,6 +23,8 @@ pub struct TilePlace {
     pub is_head: bool,
     /// Whether it is the last one.
     pub is_last: bool,
+    /// Whether every tile reads the whole input, as heads read all tokens.
+    pub reads_whole: bool,
 }
 
 impl RowCost {
@@ -31,7 +34,8 @@ impl RowCost {
         let share = rows as f64 / of.max(1) as f64;
         let fixed = self.fixed_fraction.clamp(0.0, 1.0);
         let computing = whole.0 as f64 * (fixed + (1.0 - fixed) * share).min(1.0);
-        let read = if place.is_head { self.start.0 as f64 + self.read.0 as f64 * share } else { 0.0 };
+        let read_share = if place.reads_whole { 1.0 } else { share };
+        let read = if place.is_head { self.start.0 as f64 + self.read.0 as f64 * read_share } else { 0.0 };
         let write = if place.is_last { self.write.0 as f64 * share } else { 0.0 };
         Nanoseconds::rounded(computing + read + write)
     }

@@ -44,7 +44,7 @@ pub struct CostTable {
     pub(crate) access: Vec<Option<MemoryAccess>>,
     /// Row per class, as `entries`.
     pub(crate) parts: Vec<PartCost>,
-    /// Likewise; missing for processors that make no tiles of rows.
+    /// Likewise; missing for processors that make no tiles.
     pub(crate) row_costs: Vec<Option<RowCost>>,
     /// Likewise; empty where memory is not counted.
     pub(crate) memory_limits: Vec<Option<MemoryLimit>>,

@@ -1,4 +1,4 @@
-//! What tiles of rows take.
+//! What tiles take.
 
 use millstream_graph::OperatorId;
 
@@ -58,9 +58,13 @@ mod tests {
     fn a_tile_takes_its_share_and_what_borders_cost() {
         let [start, read, write] = [100, 40, 80].map(Nanoseconds);
         let cost = RowCost { fixed_fraction: 0.2, start, read, write };
-        let time = |rows, is_head, is_last| cost.time(Nanoseconds(1000), rows, 10, TilePlace { is_head, is_last }).0;
+        let time = |rows, is_head, is_last| {
+            cost.time(Nanoseconds(1000), rows, 10, TilePlace { is_head, is_last, reads_whole: false }).0
+        };
         assert_eq!([time(5, false, false), time(10, false, false)], [600, 1000]);
         assert_eq!(time(12, false, false), 1000, "no more than all of it");
         assert_eq!([time(5, true, false), time(5, false, true)], [600 + 100 + 20, 600 + 40]);
+        let of_head = TilePlace { is_head: true, is_last: false, reads_whole: true };
+        assert_eq!(cost.time(Nanoseconds(1000), 5, 10, of_head).0, 600 + 100 + 40);
     }
 }

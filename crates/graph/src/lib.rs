@@ -42,6 +42,7 @@ mod needs;
 mod operator;
 mod tiles;
 mod value;
+mod worthwhile;
 
 pub use boundary::Boundary;
 pub use build::{GraphBuilder, NewOperator};

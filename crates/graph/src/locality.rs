@@ -111,6 +111,7 @@ impl Positions {
             Self::Window(window) => window.covered(made, size),
             Self::Several(each) => made.start.saturating_mul(each)..made.end.saturating_mul(each).min(size),
             Self::Stretched(Stretch { factor, reach }) => {
+                let factor = factor.max(1);
                 let end = made.end.div_ceil(factor).saturating_add(reach);
                 (made.start / factor).saturating_sub(reach)..end.min(size)
             }

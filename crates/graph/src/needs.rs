@@ -40,10 +40,26 @@ pub(crate) fn needs(graph: &Graph, id: OperatorId, axis: usize, along: Along) ->
                 let fits = stretch.factor > 0 && read.get(axis)?.checked_mul(stretch.factor) == Some(made[axis]);
                 fits.then_some(Need::Some { axis, positions: Positions::Stretched(stretch) })
             }
-            Locality::Moved(by_dimension) => by_dimension.get(axis)?.as_ref()?.get(place).copied(),
+            Locality::Moved(by_dimension) => {
+                let need = by_dimension.get(axis)?.as_ref()?.get(place).copied();
+                need.filter(|&need| fits(need, read, made[axis]))
+            }
         }
     };
     operator.inputs.iter().enumerate().map(of_input).collect()
+}
+
+/// Whether a value of these dimensions has what is needed of it, to make so many positions.
+fn fits(need: Need, read: &[usize], made: usize) -> bool {
+    let Need::Some { axis, positions } = need else { return true };
+    let Some(&size) = read.get(axis) else { return false };
+    match positions {
+        Positions::Same => size == made,
+        Positions::Several(each) => each > 0 && made.checked_mul(each) == Some(size),
+        Positions::Stretched(stretch) => stretch.factor > 0 && size.checked_mul(stretch.factor) == Some(made),
+        // Windows have padding, which their own locality tells.
+        Positions::Window(_) => false,
+    }
 }
 
 fn same_position(mixed: &[usize], made: &[usize], read: &[usize], axis: usize) -> Option<Need> {
@@ -64,6 +80,8 @@ impl Graph {
     /// whole input. Its parts are parts by channels.
     pub fn has_weight_columns(&self, id: OperatorId, axis: usize) -> bool {
         let is_plain = self.operator(id).kind == OperatorKind::FullyConnected;
-        is_plain && self.channel_units(id).is_some_and(|units| units.axis == axis && units.unit == 1)
+        let has_columns = self.channel_units(id).is_some_and(|units| units.axis == axis && units.unit == 1);
+        // What follows may be elsewhere.
+        is_plain && has_columns && self.can_divide_together(id, &[])
     }
 }

@@ -11,10 +11,6 @@ use crate::needs::{dimensions, needs};
 use crate::operator::OperatorId;
 use crate::value::ValueId;
 
-/// Operators are divided together only if two tiles compute at most so many times what one processor would, where they
-/// have more in common than halos.
-const MOST_REPEATED: f64 = 1.5;
-
 /// Operators that can be divided together into tiles: what a tile of them makes depends on some positions of what they
 /// read.
 ///
@@ -133,17 +129,6 @@ pub struct Tile {
 }
 
 impl TileRegion {
-    /// The ways to divide these operators by positions that a search looks at, with what they are divided along: by
-    /// rows, and by columns where there are more of them; none that repeats most of the work. Heads are found by
-    /// [`Graph::head_groups`].
-    pub fn worthwhile(graph: &Graph, operators: &[OperatorId]) -> Vec<(Along, Self)> {
-        let output = operators.last().and_then(|&last| graph.operator(last).outputs.first());
-        let is_wide = matches!(output.and_then(|&value| dimensions(graph, value)), Some([_, _, rows, columns, ..]) if columns > rows);
-        let alongs = [Along::Rows, Along::Columns].into_iter().filter(|&along| along == Along::Rows || is_wide);
-        let regions = alongs.filter_map(|along| Some((along, Self::new(graph, operators, along)?)));
-        regions.filter(|(_, region)| region.is_worthwhile(graph, operators)).collect()
-    }
-
     /// The region of these operators, which are given in the order in which they run. `None` if they can't be divided
     /// together like that: the last one mixes positions or nobody knows whether it does, they make several values for
     /// others, or something outside can't be apart from one of them.
@@ -307,24 +292,10 @@ impl TileRegion {
     }
 
     /// Whether tiles make more than halos in common: all that some operators make.
-    fn repeats_operators(&self) -> bool {
+    pub(crate) fn repeats_operators(&self) -> bool {
+        let is_inner = |read: &Read| matches!(read.maker, Maker::Step(_));
         let mixes = |step: &Step| step.reads.iter().any(|read| read.need == Need::Whole && is_inner(read));
         self.steps.iter().any(|step| step.axis.is_none() || mixes(step))
-    }
-
-    /// Whether two halves of it, which have nothing in common but halos or little else, compute clearly less than the
-    /// whole twice.
-    fn is_worthwhile(&self, graph: &Graph, operators: &[OperatorId]) -> bool {
-        if !self.repeats_operators() {
-            return true;
-        }
-        let work = |rows: Range<usize>| {
-            let made = self.tile(rows).made;
-            let parts = operators.iter().zip(&self.steps).zip(made);
-            parts.map(|((&id, step), made)| work(graph, id) * made.len() as f64 / step.rows.max(1) as f64).sum::<f64>()
-        };
-        let half = self.rows / 2;
-        work(0..half) + work(half..self.rows) <= MOST_REPEATED * work(0..self.rows)
     }
 
     /// What each operator has to make, and what has to be read, for some rows of the output.
@@ -373,17 +344,6 @@ impl TileRegion {
             Need::Some { axis, positions } => Some(Slab { axis, range: positions.of(rows, size(axis)) }),
         }
     }
-}
-
-/// What an operator computes and moves, in some unit: elements that it moves count like products.
-fn work(graph: &Graph, id: OperatorId) -> f64 {
-    let work = graph.operator(id).work;
-    work.macs as f64 + work.bytes() as f64
-}
-
-/// Whether another operator of the region makes the value.
-fn is_inner(read: &Read) -> bool {
-    matches!(read.maker, Maker::Step(_))
 }
 
 /// The shortest range that has all of both.

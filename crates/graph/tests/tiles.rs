@@ -5,8 +5,8 @@
 use std::ops::Range;
 
 use millstream_graph::{
-    Along, DataType, Graph, GraphBuilder, Locality, NewOperator, OperatorId, OperatorKind, Shape, Slab, Stretch, Tile,
-    TileRegion, ValueId, Window, Work,
+    Along, DataType, Graph, GraphBuilder, Locality, Need, NewOperator, OperatorId, OperatorKind, Positions, Shape,
+    Slab, Stretch, Tile, TileRegion, ValueId, Window, Work,
 };
 use millstream_test_support::attention;
 use proptest::prelude::*;
@@ -101,6 +101,7 @@ fn enlarged_maps_are_made_in_whole_copies() {
     );
     let Tile { made, read } = region(&graph).tile(1..4);
     assert_eq!((made, read[0].1.clone()), (vec![0..4, 1..4], Some(rows(0..2))));
+    assert_eq!(region(&graph).tile(0..3).made, [0..4, 0..3], "to the end of a copy");
     assert_eq!(
         TileRegion::new(&graph, &ids(&graph, &["twice"]), Along::Rows),
         None,
@@ -254,10 +255,9 @@ fn heads_need_their_own_columns_of_weights() {
     assert!(TileRegion::new(&graph, group, Along::Channels).is_none(), "channels are no tiles");
 }
 
-/// What is read elsewhere as well can't be apart, one head alone can't be divided.
 #[test]
-fn heads_that_others_read_stay_whole() {
-    assert!(attention(6, 1, 4).head_groups().is_empty(), "one head");
+fn one_head_alone_can_not_be_divided() {
+    assert!(attention(6, 1, 4).head_groups().is_empty());
     assert_eq!(attention(2, 2, 4).head_groups().len(), 1);
 }
 
@@ -333,6 +333,32 @@ fn tokens_come_first_where_there_is_no_batch() {
     let stretched = Locality::Stretched(vec![Stretch { factor: 2, reach: 0 }; 2]);
     let graph = network(5, &[("twice", &["x"], 10, stretched)]);
     assert!(TileRegion::new(&graph, graph.order(), Along::Heads).is_none());
+}
+
+/// Where the one reader needs rows and the other columns, or one needs rows of what another reads whole.
+#[test]
+fn what_is_needed_along_two_dimensions_is_made_whole() {
+    let mut builder = GraphBuilder::new("turned");
+    let [input, first, turned, sum] = ["x", "first", "turned", "sum"]
+        .map(|name| builder.value(name, Some(DataType::F32), Some(Shape::from([1, 1, 6, 6]))).unwrap());
+    builder.input(input);
+    let swapped = [0, 1, 3, 2].map(|axis| Some(vec![Need::Some { axis, positions: Positions::Same }]));
+    let operators: [(&str, Vec<ValueId>, ValueId, Locality); 3] = [
+        ("first", vec![input], first, same()),
+        ("turned", vec![first], turned, Locality::Moved(swapped.to_vec())),
+        ("sum", vec![first, turned], sum, same()),
+    ];
+    for (name, reads, made, locality) in operators {
+        let operator = NewOperator::new(name, "Any", OperatorKind::Opaque).locality(locality);
+        builder.operator(operator.reads(reads).makes([made])).unwrap();
+    }
+    builder.output(sum);
+    let graph = builder.build().unwrap();
+    let Tile { made, read } = region(&graph).tile(2..4);
+    assert_eq!((made, read), (vec![0..1, 2..4, 2..4], vec![(input, None)]));
+    // Without the first one, the input is read along both.
+    let two = TileRegion::new(&graph, &ids(&graph, &["turned", "sum"]), Along::Rows).unwrap();
+    assert_eq!(two.tile(2..4).read, [(first, None)]);
 }
 
 /// Enlarging between neighbours needs those on either side.

@@ -115,10 +115,11 @@ impl Described<'_> {
             && self.inputs.iter().skip(1).all(|input| input.is_constant || input.shape.is_none());
         let reach = self.resizing_reach(&factors)?;
         // Where sizes are given, the factors are those of the sizes.
+        let mut given = node.input.iter().filter(|name| !name.is_empty());
         let is_whole = match node.input.get(3) {
-            Some(_) => true,
-            None => {
-                let scales = constants.weights.get(node.input.last()?)?.floats()?;
+            Some(sizes) if !sizes.is_empty() => true,
+            _ => {
+                let scales = constants.weights.get(given.next_back()?)?.floats()?;
                 scales.iter().copied().eq(factors.iter().map(|&factor| factor as f32))
             }
         };

@@ -15,6 +15,10 @@ impl Described<'_> {
             "MatMul" => self.product(),
             // What else it reads has to be known.
             _ if self.inputs.iter().skip(1).any(|input| !input.is_constant) => None,
+            // Without axes, a dimension that a tile has a single position of would go as well.
+            "Squeeze" if self.node.ints("axes").is_none() && self.inputs.len() < 2 => None,
+            // Before operator set 5, the shape was an attribute.
+            "Reshape" if self.inputs.len() < 2 => None,
             "Reshape" | "Flatten" | "Squeeze" | "Unsqueeze" => Some(reshaped(self.read(0)?, self.made()?)),
             "Transpose" => self.transposed(),
             "Gather" => self.gathered(),
@@ -113,6 +117,9 @@ fn counted(axis: i64, rank: usize) -> Option<usize> {
 /// The same elements under another shape: dimensions that stay, that fall into several, and that are joined.
 fn reshaped(before: &[usize], after: &[usize]) -> Origins {
     let mut origins = vec![None; after.len()];
+    if before.iter().chain(after).any(|&size| size == 0) {
+        return origins;
+    }
     let (mut read, mut made) = (0, 0);
     while read < before.len() && made < after.len() {
         // The next dimensions on both sides that have as many elements.

@@ -183,7 +183,6 @@ impl Writer<'_, '_> {
             *own = size as i64;
             *input = format!("shape of a tile for {}", node.name.as_deref().unwrap_or_default());
             self.weights.push((input.clone(), Cow::Owned(Weight::from_i64([sizes.len()], &sizes))));
-            node.attribute.retain(|attribute| attribute.name.as_deref() != Some("allowzero"));
         }
     }
 
@@ -195,7 +194,7 @@ impl Writer<'_, '_> {
             shape.map_or(Vec::new(), |shape| shape.dimensions().to_vec())
         };
         let (before, after) = (dimensions(operator.inputs.first()), dimensions(operator.outputs.first()));
-        if node.input.len() > 3 {
+        if node.input.get(3).is_some_and(|sizes| !sizes.is_empty()) {
             let factors: Vec<f32> =
                 before.iter().zip(&after).map(|(&before, &after)| (after / before.max(1)) as f32).collect();
             let name = format!("scales of a tile for {}", node.name.as_deref().unwrap_or_default());

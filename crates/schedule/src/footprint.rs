@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use millstream_board::Board;
-use millstream_graph::{Graph, OperatorId, ValueId};
+use millstream_graph::{Along, Graph, OperatorId, ValueId};
 
 use crate::error::ScheduleError;
 use crate::schedule::{OperatorSplit, Replica, Schedule};
@@ -87,9 +87,9 @@ impl<'a> Footprints<'a> {
 }
 
 /// Bytes of weights that processors hold which make tiles together, beyond one copy of each operator's: whoever makes
-/// some of the rows needs all weights, in the layout of its own engine. Channels divide the weights.
+/// some of the rows or columns needs all weights, in the layout of its own engine. Channels and heads divide the weights.
 pub fn repeated_weight_bytes(splits: &[OperatorSplit], weight_bytes: impl Fn(OperatorId) -> u64) -> u64 {
-    let tiled = splits.iter().filter(|split| split.along.makes_tiles());
+    let tiled = splits.iter().filter(|split| matches!(split.along, Along::Rows | Along::Columns));
     let repeated = tiled.map(|split| {
         let holders = split.shares.iter().filter(|&&share| share > 0).count() as u64;
         let once = split.operators.iter().map(|&id| weight_bytes(id)).fold(0, u64::saturating_add);

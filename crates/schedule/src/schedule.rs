@@ -31,17 +31,17 @@ pub struct Replica {
 }
 
 /// Operators that several processors of a replica make together: an operator divided by output channels, with those
-/// that follow it channel by channel, or a chain or a whole fan-in structure divided by rows, each processor making a
-/// tile.
+/// that follow it channel by channel, or a chain or a whole fan-in structure divided by rows, columns or heads, each
+/// processor making a tile.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OperatorSplit {
-    /// By channels: the operator that is divided, and then those after it that are divided like it. By rows: all that
+    /// By channels: the operator that is divided, and then those after it that are divided like it. Into tiles: all that
     /// are divided together, in an order in which they run. Every processor that takes part runs them one after the
     /// other.
     pub operators: Vec<OperatorId>,
     /// What they are divided along.
     pub along: Along,
-    /// Numbers of output channels, or of rows of what the last operator makes, that each of the replica's processors
+    /// Numbers of output channels, or of rows, columns or heads of what the last operator makes, that each of the replica's processors
     /// makes, in the order of the assignments: the first one makes the first ones. 0 for a processor that takes no
     /// part.
     pub shares: Vec<usize>,

@@ -13,8 +13,9 @@ pub fn task_time(task: &Task, class: ClassId, table: &CostTable) -> Option<Nanos
         Some(Share { along: Along::Channels, part, of, is_head, .. }) => {
             table.part_time(class, operator, part, of, is_head)
         }
-        Some(Share { part, of, is_head, is_last, .. }) => {
-            Some(table.tile_cost(class, operator)?.time(part, of, TilePlace { is_head, is_last }))
+        Some(Share { along, part, of, is_head, is_last }) => {
+            let place = TilePlace { is_head, is_last, reads_whole: along == Along::Heads };
+            Some(table.tile_cost(class, operator)?.time(part, of, place))
         }
     }
 }

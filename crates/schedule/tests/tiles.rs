@@ -9,6 +9,7 @@ use millstream_graph::{
 };
 use millstream_schedule::{
     Assignment, OperatorSplit, Replica, ReplicaTasks, Schedule, ScheduleDocument, ScheduleError, Stage,
+    repeated_weight_bytes,
 };
 use millstream_test_support::{find_operators, uniform_table};
 
@@ -180,14 +181,15 @@ fn heads_take_their_part_of_every_operator() {
     let table = table(&graph);
     let schedule = by_heads(&graph, [3, 1]);
     schedule.validate(&graph, &board()).unwrap();
-    // Three projections with two moves each, scores, shares, weighted, back and joined: 14 operators. s has a quarter of
-    // each, which is 500, after the 192 bytes of the tokens (1920); the first takes 10 + 20 for its layout, the last 10.
+    // Three projections with two moves each, scores, shares, weighted, back and joined: 14 operators. s has a quarter
+    // of each, which is 500, after the 192 bytes of the tokens (1920); the first takes 10 + 80 for the layout of all tokens, the
+    // last 10.
     // Of what is joined, 48 bytes go back to B.
-    let of_s = 1920 + 14 * 500 + 30 + 10 + 480;
-    let of_b = 14 * 750 + 10 + 60 + 30;
+    let of_s = 1920 + 14 * 500 + 90 + 10 + 480;
+    let of_b = 14 * 750 + 90 + 30;
     assert_eq!(schedule.evaluate(&graph, &table).unwrap().latency, Nanoseconds(1000 + of_b.max(of_s) + 2 * 1000));
     let schedule = by_heads(&graph, [2, 2]);
-    let of_s = 1920 + 14 * 1000 + 10 + 40 + 20 + 960;
+    let of_s = 1920 + 14 * 1000 + 90 + 20 + 960;
     assert_eq!(schedule.evaluate(&graph, &table).unwrap().latency, Nanoseconds(1000 + of_s + 2 * 1000));
 
     let stages = serde_json::to_value(schedule.to_stages(&graph)).unwrap();
@@ -264,6 +266,14 @@ fn every_maker_of_tiles_holds_the_weights() {
     let mut by_channels = tiled(&graph, &["a"], [4, 4]);
     by_channels.stages[0].replicas[0].splits[0].along = Along::Channels;
     assert_eq!(held(&by_channels), 4 * 1000 + values);
+
+    // Heads divide the weights as well, columns do not.
+    let graph_of_heads = millstream_test_support::attention(6, 4, 2);
+    let schedule = by_heads(&graph_of_heads, [2, 2]);
+    let splits = &schedule.stages[0].replicas[0].splits;
+    assert_eq!(repeated_weight_bytes(splits, |_| 100), 0);
+    let columns = OperatorSplit { along: Along::Columns, ..splits[0].clone() };
+    assert_eq!(repeated_weight_bytes(&[columns], |_| 100), 14 * 100);
 
     let limited = |bytes: u64| millstream_test_support::board(&format!("B1+s1:512 !{bytes}"));
     let schedule = tiled(&graph, &["a", "b"], [6, 2]);

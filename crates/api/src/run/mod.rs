@@ -67,7 +67,7 @@ pub fn run(
     let stream = || run_observed(machine, set, options, control, &|_, _| Ok(()));
     let start = Instant::now();
     let outcomes = stream()?;
-    repeated::quieter(outcomes, |outcome| &mut outcome.report, start.elapsed(), options, control, stream)
+    Ok(repeated::quieter(outcomes, |outcome| &mut outcome.report, start.elapsed(), options, control, stream))
 }
 
 /// Called for each frame of a run, with the network's place in the set and the frame.

@@ -5,7 +5,6 @@ use std::time::Duration;
 use crate::control::Control;
 use crate::error::Error;
 use crate::interference::Interference;
-use crate::measuring::disturbed::repeated_if_disturbed;
 use crate::run::options::RunOptions;
 use crate::run::report::NetworkRun;
 
@@ -21,30 +20,30 @@ pub(super) fn quieter<T>(
     took: Duration,
     options: &RunOptions,
     control: &Control,
-    mut again: impl FnMut() -> Result<Vec<T>, Error>,
-) -> Result<Vec<T>, Error> {
+    again: impl FnOnce() -> Result<Vec<T>, Error>,
+) -> Vec<T> {
     let goes_nowhere = options.output.is_none() && options.expected.is_none();
     let is_steady = !options.is_adaptive && options.camera.is_none();
     let has_own_frames = outcomes.iter_mut().any(|outcome| report(outcome).has_own_frames);
     let can_be_repeated = goes_nowhere && is_steady && !has_own_frames && took <= MOST_REPEATED;
     let by = disturbance(&mut outcomes, report);
     if !by.is_significant() || !can_be_repeated || control.is_cancelled() {
-        return Ok(outcomes);
+        return outcomes;
     }
 
-    let mut first = Some(outcomes);
-    let (mut kept, still) = repeated_if_disturbed(|| {
-        let mut outcomes = first.take().map_or_else(&mut again, Ok)?;
-        let by = disturbance(&mut outcomes, report);
-        Ok::<_, Error>((outcomes, by))
-    })?;
-    let note = if still.is_significant() {
-        "frames were streamed twice, and disturbed both times; this is the quieter time".to_owned()
-    } else {
-        format!("frames were streamed twice: the first time, {by}")
+    // Whatever keeps the second run from its end, the first one is whole.
+    let Some(mut repeated) = again().ok().filter(|_| !control.is_cancelled()) else { return outcomes };
+    let still = disturbance(&mut repeated, report);
+    let failed = |outcomes: &mut [T]| outcomes.iter_mut().map(|outcome| report(outcome).failed_frames).sum::<u64>();
+    let is_better = still < by && failed(&mut repeated) <= failed(&mut outcomes);
+    let note = match (is_better, still.is_significant()) {
+        (true, false) => format!("frames were streamed twice: the first time, {by}"),
+        (_, true) => "frames were streamed twice, and disturbed both times; this is the quieter time".to_owned(),
+        (false, false) => "frames were streamed twice; fewer of them failed the first time".to_owned(),
     };
+    let mut kept = if is_better { repeated } else { outcomes };
     kept.iter_mut().for_each(|outcome| report(outcome).warnings.push(note.clone()));
-    Ok(kept)
+    kept
 }
 
 /// What held the networks' frames up most.
@@ -57,6 +56,8 @@ fn disturbance<T>(outcomes: &mut [T], report: fn(&mut T) -> &mut NetworkRun) -> 
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
     use std::path::PathBuf;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, Ordering};
 
     use serde_json::json;
 
@@ -83,7 +84,7 @@ mod tests {
             repeated += 1;
             Ok(run(2, second))
         };
-        let kept = quieter(run(1, first), |run| run, took, options, &Control::default(), again).unwrap();
+        let kept = quieter(run(1, first), |run| run, took, options, &Control::default(), again);
         let report = kept.into_iter().next().unwrap();
         (report.frames, repeated, report.warnings)
     }
@@ -98,6 +99,29 @@ mod tests {
         let (frames, repeated, said) = counted(0.7, 0.9);
         assert_eq!((frames, repeated), (1, 1));
         assert!(said[0].contains("disturbed both times"), "{said:?}");
+    }
+
+    #[test]
+    fn a_second_run_that_does_not_end_well_changes_nothing() {
+        let (took, options) = (Duration::from_secs(1), RunOptions::default());
+        let fails = || Err(Error::Defect("lost".to_owned()));
+        let kept = quieter(run(1, 0.7), |run| run, took, &options, &Control::default(), fails);
+        assert_eq!((kept[0].frames, kept[0].warnings.len()), (1, 0));
+
+        let failing = || Ok(run(2, 0.0).into_iter().map(|run| NetworkRun { failed_frames: 3, ..run }).collect());
+        let kept = quieter(run(1, 0.7), |run| run, took, &options, &Control::default(), failing);
+        assert_eq!((kept[0].frames, kept[0].warnings.len()), (1, 1));
+
+        let is_cancelled = Arc::new(AtomicBool::new(false));
+        let control = Control::default().cancelled_by({
+            let is_cancelled = Arc::clone(&is_cancelled);
+            move || is_cancelled.load(Ordering::Relaxed)
+        });
+        let cancelled = || {
+            is_cancelled.store(true, Ordering::Relaxed);
+            Ok(run(2, 0.0))
+        };
+        assert_eq!(quieter(run(1, 0.7), |run| run, took, &options, &control, cancelled)[0].frames, 1);
     }
 
     #[test]

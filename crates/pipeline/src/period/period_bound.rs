@@ -13,12 +13,12 @@ use crate::teams::team_way::TeamTimeKind;
 /// - Each stage is a range of blocks on a processor or a team of the problem, or on replicas of these; a team has
 ///   replicas beside it only where the stage's inputs would occupy no link to its clusters.
 /// - A stage on a team begins and ends where all of a frame is in what one merged operator made.
-/// - Teams share the operators of each subgraph in any way, whole, divided by output channels or by rows; operators of
-///   different subgraphs are divided together by rows only.
+/// - Teams share the operators of each subgraph in any way, whole, divided by output channels or into tiles; operators of
+///   different subgraphs are divided together into tiles only.
 ///
 /// It is what the search for the shortest period finds if every team takes no more than its lower bound. That of a
 /// subgraph is the longer of its longest path, each operator at its fastest or divided as well as can be, and of the
-/// work of all its operators by dual prices; where it may be divided by rows, only the latter counts. What trials have
+/// work of all its operators by dual prices; where it may be divided into tiles, only the latter counts. What trials have
 /// shown of teams does not change it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PeriodBound(pub Nanoseconds);

@@ -17,7 +17,7 @@ const ROUNDS: usize = 40;
 const STEPS: usize = 60;
 
 /// A period that no schedule on a board goes below by given costs: whatever the stages, replicas and teams, on any sets
-/// of cores, with operators whole or divided by output channels or by rows.
+/// of cores, with operators whole or divided by output channels or into tiles.
 ///
 /// A cluster gives `n` core-seconds a second. An operator takes the least that it takes on any number of the cluster's
 /// cores with any engine, times that number; one that may be divided takes the least that any of its parts takes for

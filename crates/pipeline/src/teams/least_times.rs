@@ -11,7 +11,7 @@ use crate::teams::windows::{Window, WindowOperator, Windows};
 pub(crate) struct LeastTimes {
     /// Per subgraph.
     pub(crate) subgraphs: Vec<LeastTime>,
-    /// The dual prices for all subgraphs that may be divided by rows, in billionths; empty if there are none.
+    /// The dual prices for all subgraphs that may be divided into tiles, in billionths; empty if there are none.
     pub(crate) tile_prices: Vec<u64>,
 }
 
@@ -20,7 +20,7 @@ pub(crate) struct LeastTimes {
 pub(crate) struct LeastTime {
     pub(crate) time: Nanoseconds,
     /// The dual price of each processor's time, in billionths of the price of all; empty where the longest path is a
-    /// bound that is no lower, and where the prices for all subgraphs that may be divided by rows prove it.
+    /// bound that is no lower, and where the prices for all subgraphs that may be divided into tiles prove it.
     pub(crate) dual_prices: Vec<u64>,
 }
 
@@ -54,7 +54,7 @@ impl TeamCosts<'_> {
         }
     }
 
-    /// The bound by load of a window that may be divided by rows, with prices that hold for all of these.
+    /// The bound by load of a window that may be divided into tiles, with prices that hold for all of these.
     fn least_tiled_time(&self, window: &Window, tile_prices: &[u64]) -> LeastTime {
         let operators: Vec<&WindowOperator> = window.operators.iter().collect();
         let load = self.load(&operators, tile_prices).0 as f64;

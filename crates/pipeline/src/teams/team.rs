@@ -20,7 +20,7 @@ use crate::teams::work::TeamWork;
 use crate::times::range_table::RangeTable;
 use crate::times::stage_times::possible;
 
-/// What is left of a subgraph's time where it is divided by rows together with others, as far as one may hope.
+/// What is left of a subgraph's time where it is divided into tiles together with others, as far as one may hope.
 const MAY_BE_SAVED: f64 = 0.9;
 
 /// What a stage takes on a team.
@@ -53,7 +53,7 @@ pub(crate) struct Team {
     pub(crate) tiles: Vec<Vec<OnceLock<TileSolutions>>>,
     /// Results of ranges, once any part has been evaluated.
     ranges: OnceLock<RangeTable<RangeResult>>,
-    /// Whether several of the processors make tiles of rows.
+    /// Whether several of the processors make tiles.
     have_tiles: bool,
 }
 
@@ -169,7 +169,7 @@ impl Team {
                     experience.expected(subgraph, self.classes.len(), self.least_time(subgraph))
                 }
             };
-            // What dividing it by rows together with others may save shows only once all of them are known.
+            // What dividing it into tiles together with others may save shows only once all of them are known.
             let may_save = self.have_tiles && self.context.regions.cover(subgraph);
             least += if may_save { Nanoseconds((expected.0 as f64 * MAY_BE_SAVED) as u64) } else { expected };
         }

@@ -18,7 +18,7 @@ pub struct DualPrices {
     /// For each subgraph, of each processor in the team's order; empty where the longest path is a bound that is no
     /// lower.
     pub subgraphs: Vec<Vec<u64>>,
-    /// For all subgraphs that may be divided by rows, of each processor; empty if there are none.
+    /// For all subgraphs that may be divided into tiles, of each processor; empty if there are none.
     pub tiles: Vec<u64>,
 }
 

@@ -35,7 +35,7 @@ impl TeamCosts<'_> {
         self.class_ids.iter().map(cost).collect()
     }
 
-    /// Whether several of the processors make tiles of rows.
+    /// Whether several of the processors make tiles.
     pub(super) fn have_tiles(&self) -> bool {
         let makes_tiles = |processor: &&ClassId| {
             self.table.operator_ids().any(|operator| self.table.rows(**processor, operator).is_some())

@@ -135,7 +135,7 @@ impl<'a> Tiling<'a> {
         let mut time = arrival.max().unwrap_or_default();
         let last = costs.len() - 1;
         for (place, (cost, made)) in costs.iter().zip(&tile.made).enumerate() {
-            let at = TilePlace { is_head: place == 0, is_last: place == last };
+            let at = TilePlace { is_head: place == 0, is_last: place == last, reads_whole: false };
             time += cost.time(made.len(), self.rows[place], at);
         }
         Some(time + transfer(processor, end, bytes_shared(self.made_bytes, made_rows, all)))
@@ -240,7 +240,11 @@ mod tests {
                             let tile = region.tile(rows.clone());
                             let read = tile.read[0].1.as_ref().map_or(all, |read| read.range.len());
                             let operators = tile.made.iter().enumerate().map(|(place, made)| {
-                                let at = TilePlace { is_head: place == 0, is_last: place + 1 == tile.made.len() };
+                                let at = TilePlace {
+                                    is_head: place == 0,
+                                    is_last: place + 1 == sizes.len(),
+                                    reads_whole: false,
+                                };
                                 let whole = Nanoseconds(costs.times[start + place][on]);
                                 costs.rows[on].time(whole, made.len(), sizes[place], at).0
                             });

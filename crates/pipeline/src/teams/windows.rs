@@ -16,7 +16,7 @@ pub(crate) struct Windows(pub(super) Vec<Window>);
 #[derive(Debug, Clone)]
 pub(super) struct Window {
     pub(super) operators: Vec<WindowOperator>,
-    /// Whether the subgraph may be divided by rows, alone or together with its neighbours.
+    /// Whether the subgraph may be divided into tiles, alone or together with its neighbours, or attention in it by heads.
     pub(super) may_be_tiled: bool,
 }
 

@@ -25,13 +25,13 @@ pub struct StageDocument {
 pub struct ReplicaDocument {
     /// What each of its processors runs.
     pub assignments: Vec<AssignmentDocument>,
-    /// Operators whose output channels or rows several of the processors share.
+    /// Operators that several of the processors share.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub splits: Vec<SplitDocument>,
 }
 
 /// Operators that several processors share: one divided by channels with those that follow it channel by channel, or
-/// several divided by rows.
+/// several divided by rows, columns or heads.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SplitDocument {
