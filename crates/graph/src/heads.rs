@@ -37,7 +37,7 @@ impl Graph {
     /// What can be divided along with a place where heads are joined.
     fn head_group(&self, join: OperatorId, axis: usize) -> Vec<OperatorId> {
         let mut wanted = HashMap::from([(join, axis)]);
-        let mut group = vec![join];
+        let mut group = Vec::new();
         for &id in self.order().iter().rev() {
             let Some(&axis) = wanted.get(&id) else { continue };
             let Some(needed) = needs(self, id, axis, Along::Heads) else { continue };
@@ -48,9 +48,7 @@ impl Graph {
             if id != join && !is_inner {
                 continue;
             }
-            if id != join {
-                group.push(id);
-            }
+            group.push(id);
             for (&value, need) in operator.inputs.iter().zip(needed) {
                 if let (Some(maker), Need::Some { axis, .. }) = (self.producer(value), need) {
                     wanted.insert(maker, axis);

@@ -37,8 +37,8 @@ pub(crate) fn needs(graph: &Graph, id: OperatorId, axis: usize, along: Along) ->
             }
             Locality::Stretched(stretches) => {
                 let stretch = *stretches.get(axis.checked_sub(2)?)?;
-                let fits = stretch.factor > 0 && read.get(axis)?.checked_mul(stretch.factor) == Some(made[axis]);
-                fits.then_some(Need::Some { axis, positions: Positions::Stretched(stretch) })
+                let need = Need::Some { axis, positions: Positions::Stretched(stretch) };
+                fits(need, read, made[axis]).then_some(need)
             }
             Locality::Moved(by_dimension) => {
                 let need = by_dimension.get(axis)?.as_ref()?.get(place).copied();

@@ -4,6 +4,7 @@ use millstream_graph::{Locality, OperatorKind, Stretch};
 
 use crate::constants::ConstantTable;
 use crate::describe::{Input, Output};
+use crate::moves::axis;
 use crate::proto::NodeProto;
 use crate::windows::sliding;
 
@@ -156,10 +157,7 @@ impl Described<'_> {
 
     /// An attribute that counts dimensions, perhaps from the end.
     fn dimension(&self, name: &str, usual: i64, rank: usize) -> Option<usize> {
-        let rank = i64::try_from(rank).ok()?;
-        let axis = self.node.int(name).unwrap_or(usual);
-        let axis = if axis < 0 { axis + rank } else { axis };
-        usize::try_from(axis).ok().filter(|_| axis < rank)
+        axis(self.node.int(name).unwrap_or(usual), rank)
     }
 
     /// Whether rows can be taken of all its constants.

@@ -4,6 +4,7 @@ use millstream_graph::{Locality, Need, Positions, Stretch};
 
 use crate::constants::ConstantTable;
 use crate::locality::Described;
+use crate::moves::axis;
 
 /// For each dimension of an output, what is needed of each input.
 type Origins = Vec<Option<Vec<Need>>>;
@@ -37,8 +38,7 @@ impl Described<'_> {
             (None, Some(name)) => constants.weights.get(name.as_str())?.integers()?,
             (None, None) => return None,
         };
-        let from_the_start = |&axis: &i64| counted(axis, rank);
-        let mixed: Vec<usize> = axes.iter().map(from_the_start).collect::<Option<_>>()?;
+        let mixed: Vec<usize> = axes.iter().map(|&given| axis(given, rank)).collect::<Option<_>>()?;
         (keeps && !mixed.is_empty() && self.made()?.len() == rank).then_some(mixed)
     }
 
@@ -82,7 +82,7 @@ impl Described<'_> {
     /// Along other dimensions than the one that is gathered from.
     fn gathered(&self) -> Option<Origins> {
         let (read, indices) = (self.read(0)?, self.read(1)?);
-        let along = counted(self.node.int("axis").unwrap_or(0), read.len())?;
+        let along = axis(self.node.int("axis").unwrap_or(0), read.len())?;
         let before = (0..along).map(|axis| Some(vec![same(axis)]));
         let after = (along + 1..read.len()).map(|axis| Some(vec![same(axis)]));
         let origins: Origins = before.chain(std::iter::repeat_n(None, indices.len())).chain(after).collect();
@@ -98,20 +98,13 @@ impl Described<'_> {
             (None, Some(name)) if !name.is_empty() => constants.weights.get(name.as_str())?.integers()?,
             _ => return None,
         };
-        let cut: Vec<usize> = given.iter().map(|&axis| counted(axis, rank)).collect::<Option<_>>()?;
+        let cut: Vec<usize> = given.iter().map(|&given| axis(given, rank)).collect::<Option<_>>()?;
         Some((0..rank).map(|axis| (!cut.contains(&axis)).then(|| vec![same(axis)])).collect())
     }
 }
 
 fn same(axis: usize) -> Need {
     Need::Some { axis, positions: Positions::Same }
-}
-
-/// A dimension counted from the end if it is negative.
-fn counted(axis: i64, rank: usize) -> Option<usize> {
-    let rank = i64::try_from(rank).ok()?;
-    let axis = if axis < 0 { axis.checked_add(rank)? } else { axis };
-    usize::try_from(axis).ok().filter(|_| axis < rank)
 }
 
 /// The same elements under another shape: dimensions that stay, that fall into several, and that are joined.

@@ -39,7 +39,7 @@ fn strides(dimensions: &[usize]) -> Vec<usize> {
 }
 
 /// A dimension counted from the end if it is negative.
-fn axis(axis: i64, rank: usize) -> Option<usize> {
+pub(crate) fn axis(axis: i64, rank: usize) -> Option<usize> {
     let axis = if axis < 0 { axis.checked_add(i64::try_from(rank).ok()?)? } else { axis };
     usize::try_from(axis).ok().filter(|&axis| axis < rank)
 }

@@ -73,8 +73,8 @@ pub fn run(
 /// Called for each frame of a run, with the network's place in the set and the frame.
 pub type FrameObserver<'a> = dyn Fn(usize, &Taken) -> Result<(), Error> + Sync + 'a;
 
-/// As [`run`], but once in any case, and calls `observer` for every frame, in the order of each network's frames, as soon as its result was
-/// checked. Frames are not kept: memory does not depend on how many there are. The observer is called from one thread
+/// As [`run`], but once in any case, and calls `observer` for every frame, in the order of each network's frames, as
+/// soon as its result was checked. Frames are not kept: memory does not depend on how many there are. The observer is called from one thread
 /// per network, and delays that network's results while it runs.
 ///
 /// # Errors
