@@ -52,6 +52,10 @@ pub struct Certificate {
     /// nothing was searched.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub searched: Option<SearchedProof>,
+    /// No pipeline over the hosts of a system goes below this; missing for a single board, if nothing was searched, or
+    /// if there is too much to follow.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hosts: Option<HostsProof>,
     /// What the schedule says of all that was searched, where there is too much to write a proof of it down: it has
     /// only the search's word.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -109,6 +113,20 @@ pub struct SearchedProof {
     /// What is proven of each team, in alphabetical order.
     #[serde(rename = "worths")]
     pub dual_prices: Vec<TeamProof>,
+}
+
+/// That no pipeline over several hosts has a shorter period, of contiguous stages on single processors of one host each,
+/// or on replicas of them, where the stages of a host follow each other. Who checks it follows all of these.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct HostsProof {
+    /// The period that no such pipeline goes below, and that one of them has.
+    pub period_nanoseconds: u64,
+    /// The blocks of the network's chain.
+    pub blocks: usize,
+    /// Hosts of the system that run nothing in any of these pipelines.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub without: Vec<String>,
 }
 
 /// Which sets of processors may own a stage together.

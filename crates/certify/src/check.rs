@@ -2,11 +2,12 @@
 
 use millstream_board::Board;
 use millstream_cost::{CostTable, Nanoseconds};
-use millstream_schedule::{ScheduleDocument, SearchedBound};
+use millstream_schedule::{ScheduleDocument, SearchedBound, SearchedSpace};
 
 use crate::certificate::Certificate;
 use crate::comparing::nanoseconds;
 use crate::error::CertifyError;
+use crate::hosts::{can_check_hosts, check_hosts};
 use crate::network::NetworkBlocks;
 use crate::promise::{check_constraints, check_not_below, check_power, check_prediction};
 use crate::searched::check_searched;
@@ -67,13 +68,56 @@ pub fn check(
     number("the gap", certificate.gap, predicted / bound.max(1e-12) - 1.0)?;
     let promised = schedule.predicted.lower_bound_period_seconds;
     same("lower bound", &bound, &promised, seconds)?;
+    if searched.hosts().is_empty() {
+        check_of_board(certificate, schedule, network, board, &searched)
+    } else {
+        check_of_hosts(certificate, schedule, network, board, &searched)
+    }
+}
+
+/// Checks what is proven of pipelines on a single board, and that it is all that the schedule says of them.
+fn check_of_board(
+    certificate: &Certificate,
+    schedule: &ScheduleDocument,
+    network: NetworkBlocks<'_>,
+    board: &Board,
+    table: &CostTable,
+) -> Result<(), CertifyError> {
+    if certificate.hosts.is_some() {
+        return Err(CertifyError::Hosts { detail: "the schedule is of a single board".to_owned() });
+    }
     if let Some(proof) = &certificate.single_processors {
-        check_single_processors(proof, network, board, &searched)?;
+        check_single_processors(proof, network, board, table)?;
     }
     if let Some(proof) = &certificate.searched {
-        check_searched(proof, network, board, &searched)?;
+        check_searched(proof, network, board, table)?;
     }
-    check_promised_bound(certificate, schedule, network, board, &searched)
+    check_promised_bound(certificate, schedule, network, board, table)
+}
+
+/// Checks what is proven of pipelines over several hosts, and that it is all that the schedule says of them.
+fn check_of_hosts(
+    certificate: &Certificate,
+    schedule: &ScheduleDocument,
+    network: NetworkBlocks<'_>,
+    board: &Board,
+    table: &CostTable,
+) -> Result<(), CertifyError> {
+    if certificate.single_processors.is_some() || certificate.searched.is_some() {
+        let detail = "it proves something of a single board, and the schedule is of several hosts".to_owned();
+        return Err(CertifyError::Hosts { detail });
+    }
+    let promised = &schedule.predicted.searched;
+    let Some(proof) = &certificate.hosts else {
+        if promised.is_some() && can_check_hosts(network, board, table, &[]) {
+            return Err(CertifyError::Missing { what: "what pipelines over the hosts take at least" });
+        }
+        return same_unproven(&certificate.unproven, promised);
+    };
+    check_hosts(proof, network, board, table)?;
+    let period_seconds = Nanoseconds(proof.period_nanoseconds).seconds();
+    let proven = Some(SearchedBound { period_seconds, space: SearchedSpace::Hosts });
+    same("shortest period over the hosts", &proven, promised, bound_in_words)
 }
 
 /// Whether what the schedule says of all that was searched is what the certificate proves, and nothing is missing there
@@ -96,15 +140,22 @@ fn check_promised_bound(
         if !is_beyond_proof {
             return missing("a bound on all that was searched");
         }
-        let said =
-            |bound: &Option<SearchedBound>| bound.as_ref().map_or("none".to_owned(), |bound| format!("{bound:?}"));
-        let promised = &schedule.predicted.searched;
-        return same("unproven bound on all that was searched", &certificate.unproven, promised, said);
+        return same_unproven(&certificate.unproven, &schedule.predicted.searched);
     };
     let has_links = StageRates::new(network, board, table).is_some_and(|rates| rates.have_links());
     same("searched space", &proof.teams.space(has_links), &promised.space, |space| format!("'{space}'"))?;
     let bound = Nanoseconds(proof.period_nanoseconds).seconds();
     same("bound on all that was searched", &bound, &promised.period_seconds, |seconds| format!("{seconds} s"))
+}
+
+/// Whether what is said without a proof is what the schedule says.
+fn same_unproven(unproven: &Option<SearchedBound>, promised: &Option<SearchedBound>) -> Result<(), CertifyError> {
+    same("unproven bound on all that was searched", unproven, promised, bound_in_words)
+}
+
+fn bound_in_words(bound: &Option<SearchedBound>) -> String {
+    let seconds = |SearchedBound { period_seconds, space }: &SearchedBound| format!("{period_seconds} s ('{space}')");
+    bound.as_ref().map_or("none".to_owned(), seconds)
 }
 
 fn same<T: PartialEq>(

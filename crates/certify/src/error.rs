@@ -49,6 +49,12 @@ pub enum CertifyError {
         /// What is wrong.
         detail: String,
     },
+    /// What is said of pipelines over several hosts is not so.
+    #[error("what the certificate says of pipelines over several hosts does not hold: {detail}")]
+    Hosts {
+        /// What is wrong.
+        detail: String,
+    },
     /// A schedule promises what it does not take.
     #[error(
         "the schedule promises that {what} is {promised}, although it was not measured; by this board and these costs it is {found}"

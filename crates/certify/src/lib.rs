@@ -3,7 +3,8 @@
 //! A [`Certificate`] has a bound on the period of *all* schedules on a board by given costs, with the dual solution
 //! that proves it; the shortest period of pipelines of contiguous stages on single processors or replicas of them, with
 //! what can be reached below it; and a bound on all pipelines that were searched for, whose stages may also run on
-//! teams, with a dual solution for each team. [`check()`] works all of it out again. It shares with the searches
+//! teams, with a dual solution for each team. Of a system of several hosts it has the shortest period of pipelines whose
+//! stages on a host follow each other. [`check()`] works all of it out again. It shares with the searches
 //! documents, the network's blocks and subgraphs, the rules of execution, and what `graph` and `cost` say of one
 //! operator: whether and how it may be divided, its transfers, its time in memory.
 //!
@@ -42,6 +43,7 @@ mod certificate;
 mod check;
 mod comparing;
 mod error;
+mod hosts;
 mod network;
 mod part_shares;
 mod promise;
@@ -56,11 +58,12 @@ mod throughput;
 mod windows;
 
 pub use certificate::{
-    CERTIFICATE_FORMAT, CERTIFICATE_VERSION, Certificate, PartsPerBillion, ReachedState, SearchedProof, SearchedTeams,
-    SingleProcessorProof, TeamProof, ThroughputProof,
+    CERTIFICATE_FORMAT, CERTIFICATE_VERSION, Certificate, HostsProof, PartsPerBillion, ReachedState, SearchedProof,
+    SearchedTeams, SingleProcessorProof, TeamProof, ThroughputProof,
 };
 pub use check::check;
 pub use error::CertifyError;
+pub use hosts::{can_check_hosts, check_hosts};
 pub use network::NetworkBlocks;
 pub use promise::check_prediction;
 pub use searched::check_searched;

@@ -2,6 +2,7 @@
 
 use crate::certificate::ReachedState;
 use crate::space::Space;
+use crate::stage_rates::{Senders, StageSpan};
 
 /// How far sums of rates may be from halves of nanoseconds that they stand for.
 const HALVES: f64 = 1e-6;
@@ -16,6 +17,13 @@ pub(crate) struct Beginning<'a> {
     /// The numbers of cores that there is room for beside the stage before: with each of them, all that it contains,
     /// and these first.
     pub(crate) sizes: &'a [usize],
+}
+
+impl<'a> Beginning<'a> {
+    /// The stage that ends after so many blocks.
+    pub(crate) fn until(self, end: usize) -> StageSpan<'a> {
+        StageSpan { senders: Senders::Units(self.senders), start: self.start, end, crossing_nanoseconds: 0 }
+    }
 }
 
 /// Ways to run a stage.
@@ -93,22 +101,22 @@ impl<'a> Reached<'a> {
 }
 
 /// Sets of numbers of blocks.
-struct Ends {
+pub(crate) struct Ends {
     words_each: usize,
     words: Vec<u64>,
 }
 
 impl Ends {
-    fn none(sets: usize, blocks: usize) -> Self {
+    pub(crate) fn none(sets: usize, blocks: usize) -> Self {
         let words_each = blocks / 64 + 1;
         Self { words_each, words: vec![0; sets * words_each] }
     }
 
-    fn contains(&self, set: usize, end: usize) -> bool {
+    pub(crate) fn contains(&self, set: usize, end: usize) -> bool {
         self.words[set * self.words_each + end / 64] >> (end % 64) & 1 == 1
     }
 
-    fn insert(&mut self, set: usize, end: usize) {
+    pub(crate) fn insert(&mut self, set: usize, end: usize) {
         self.words[set * self.words_each + end / 64] |= 1 << (end % 64);
     }
 
@@ -117,14 +125,14 @@ impl Ends {
     }
 
     /// Puts all that are in a set of others into an own one.
-    fn extend(&mut self, set: usize, others: &Self, place: usize) {
+    pub(crate) fn extend(&mut self, set: usize, others: &Self, place: usize) {
         let words = &mut self.words[set * self.words_each..][..self.words_each];
         words.iter_mut().zip(others.of(place)).for_each(|(word, other)| *word |= other);
     }
 }
 
 /// Stages that pass frames often enough.
-struct Stages<'a> {
+pub(crate) struct Stages<'a> {
     space: &'a Space,
     blocks: usize,
     period: u64,
@@ -136,22 +144,22 @@ struct Stages<'a> {
 }
 
 /// Stages that begin at the same place.
-struct StagesFrom {
+pub(crate) struct StagesFrom {
     /// Places and numbers of cores of those that are possible.
-    useful: Vec<(usize, usize)>,
+    pub(crate) useful: Vec<(usize, usize)>,
     /// Where they end, by the place of their cores: with a shorter period, and with the period itself or a shorter one.
-    below: Ends,
+    pub(crate) below: Ends,
     possible: Ends,
 }
 
 impl<'a> Stages<'a> {
-    fn new(space: &'a Space, blocks: usize, period: u64) -> Self {
+    pub(crate) fn new(space: &'a Space, blocks: usize, period: u64) -> Self {
         let timed = (0..space.lasts() * blocks).map(|_| None).collect();
         Self { space, blocks, period, compatible: vec![None; space.lasts()], timed, periods: vec![0.0; space.sizes()] }
     }
 
     /// All that take their frames over from a stage on a set of units; each is timed once.
-    fn from(&mut self, last: usize, start: usize, ways: &mut impl Ways) -> &StagesFrom {
+    pub(crate) fn from(&mut self, last: usize, start: usize, ways: &mut impl Ways) -> &StagesFrom {
         let (space, blocks, period) = (self.space, self.blocks, self.period);
         let sizes = self.compatible[last].get_or_insert_with(|| space.sizes_beside(last));
         let periods = &mut self.periods;

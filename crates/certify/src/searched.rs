@@ -126,7 +126,7 @@ impl<'a> TeamWays<'a> {
 
 impl Ways for TeamWays<'_> {
     fn periods(&mut self, beginning: Beginning<'_>, end: usize, periods: &mut [f64]) {
-        let Beginning { senders, start, sizes } = beginning;
+        let Beginning { start, sizes, .. } = beginning;
         let all = self.beside(beginning);
         let subgraphs = self.subgraphs_until[start].zip(self.subgraphs_until[end]);
         let time = |&(team, hand_over): &(usize, u64)| {
@@ -138,7 +138,7 @@ impl Ways for TeamWays<'_> {
         least.resize(self.space.sizes(), NEVER);
         sizes.iter().for_each(|&size| least[size] = NEVER);
 
-        let occupied = self.rates.occupied_links(senders, start, end);
+        let occupied = self.rates.occupied_links(beginning.until(end));
         if !occupied.is_empty() {
             // Beside others, nobody knows what a team takes over a link.
             let is_alone = |size: usize| occupied.iter().any(|&unit| self.space.decode(size)[unit] > 0);
@@ -155,7 +155,7 @@ impl Ways for TeamWays<'_> {
         let most = sizes.last().map_or(&[][..], |&all| self.space.decode(all));
         for (unit, &cores) in most.iter().enumerate() {
             for count in 1..=cores {
-                let time = self.rates.least_time((unit, count), senders, start, end);
+                let time = self.rates.least_time((unit, count), beginning.until(end));
                 least[self.space.encode_one(unit, count)] = time.unwrap_or(NEVER);
             }
         }

@@ -1,6 +1,6 @@
 //! The shortest period of pipelines on single processors.
 
-use millstream_board::{Board, host_of};
+use millstream_board::Board;
 use millstream_cost::CostTable;
 
 use crate::certificate::SingleProcessorProof;
@@ -8,7 +8,7 @@ use crate::error::CertifyError;
 use crate::network::NetworkBlocks;
 use crate::reached::{Beginning, Reached, Ways};
 use crate::space::{Added, MOST_UNITS, Space};
-use crate::stage_rates::{StageRates, UnitRates};
+use crate::stage_rates::{StageRates, StageSpan, UnitRates};
 
 /// More states times ranges of blocks than this are not worth writing down, nor looking through.
 const MOST_STEPS: usize = 10_000_000;
@@ -64,11 +64,9 @@ pub fn check_single_processors(
     }
 }
 
-/// Whether all pipelines are too many to be written down, or the board is made of several hosts, of whose pipelines
-/// nothing is.
+/// Whether all pipelines are too many to be written down.
 pub(crate) fn is_beyond_proof(network: NetworkBlocks<'_>, board: &Board, table: &CostTable) -> bool {
-    board.clusters().iter().any(|cluster| host_of(&cluster.label).is_some())
-        || StageRates::new(network, board, table).is_some_and(|rates| has_too_many_states(&rates))
+    StageRates::new(network, board, table).is_some_and(|rates| has_too_many_states(&rates))
 }
 
 /// Whether no pipeline of stages on single processors runs a network.
@@ -81,12 +79,16 @@ pub(crate) fn need_teams(network: NetworkBlocks<'_>, board: &Board, table: &Cost
 
 /// Whether there are more states and ranges of blocks than can be looked through.
 pub(crate) fn has_too_many_states(rates: &StageRates<'_>) -> bool {
+    let sizes = rates.units.iter().fold(1_usize, |all, unit| all.saturating_mul(unit.cores + 1));
+    rates.units.len() > MOST_UNITS || steps(rates) > MOST_STEPS || sizes > MOST_SIZES
+}
+
+/// States times ranges of blocks.
+pub(crate) fn steps(rates: &StageRates<'_>) -> usize {
     // A last stage was on some of the units that are used.
     let ways = |cores: usize| if rates.senders_matter() { 1 + 2 * cores } else { 1 + cores };
     let states = rates.units.iter().fold(1_usize, |all, unit| all.saturating_mul(ways(unit.cores)));
-    let steps = states.saturating_mul(rates.blocks * rates.blocks);
-    let sizes = rates.units.iter().fold(1_usize, |all, unit| all.saturating_mul(unit.cores + 1));
-    rates.units.len() > MOST_UNITS || steps > MOST_STEPS || sizes > MOST_SIZES
+    states.saturating_mul(rates.blocks * rates.blocks)
 }
 
 /// Stages on single processors, and on replicas of them.
@@ -104,15 +106,14 @@ impl<'a> SingleWays<'a> {
         let per_unit = vec![UnitRates::default(); rates.units.len()];
         Self { space, rates, per_unit, passing: vec![0.0; space.sizes()] }
     }
-}
 
-impl Ways for SingleWays<'_> {
-    fn periods(&mut self, Beginning { senders, start, sizes }: Beginning<'_>, end: usize, periods: &mut [f64]) {
+    /// The periods of a stage on each of these numbers of cores.
+    pub(crate) fn periods_of(&mut self, stage: StageSpan<'_>, sizes: &[usize], periods: &mut [f64]) {
         let most = sizes.last().map_or(&[][..], |&all| self.space.decode(all));
         for (unit, (unit_rates, &cores)) in
             self.per_unit.iter_mut().zip(most).enumerate().filter(|(_, (_, cores))| **cores > 0)
         {
-            self.rates.work_out(unit_rates, (unit, cores), (senders, start, end));
+            self.rates.work_out(unit_rates, (unit, cores), stage);
         }
         for &size in sizes {
             let Added { unit, cores, to } = self.space.last_added(size);
@@ -120,5 +121,11 @@ impl Ways for SingleWays<'_> {
             self.passing[size] = if more > 0.0 { self.passing[to] + more } else { f64::NEG_INFINITY };
             periods[size] = if self.passing[size] > 0.0 { 1.0 / self.passing[size] } else { f64::INFINITY };
         }
+    }
+}
+
+impl Ways for SingleWays<'_> {
+    fn periods(&mut self, beginning: Beginning<'_>, end: usize, periods: &mut [f64]) {
+        self.periods_of(beginning.until(end), beginning.sizes, periods);
     }
 }

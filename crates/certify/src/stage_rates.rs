@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use millstream_board::{Board, ProcessorClass};
+use millstream_board::{Board, ProcessorClass, host_of};
 use millstream_cost::{ClassId, CostTable, Nanoseconds};
 use millstream_graph::{Graph, OperatorId, ValueId};
 
@@ -11,6 +11,27 @@ use crate::network::NetworkBlocks;
 /// A stage that takes so many nanoseconds, 146 years, counts as impossible: so sums of a pipeline's stages stay within
 /// their type.
 const TIME_LIMIT_NANOSECONDS: u64 = u64::MAX / 4;
+
+/// Who hands a stage its frames.
+#[derive(Clone, Copy)]
+pub(crate) enum Senders<'a> {
+    /// The stage before it, on these units.
+    Units(&'a [usize]),
+    /// Another host. All classes there hand over at the same cost, so that any of them stands for all.
+    OtherHost(ClassId),
+}
+
+/// The blocks of a stage, and where its frames come from.
+#[derive(Clone, Copy)]
+pub(crate) struct StageSpan<'a> {
+    pub(crate) senders: Senders<'a>,
+    /// Blocks that are done before it.
+    pub(crate) start: usize,
+    /// Blocks that are done after it.
+    pub(crate) end: usize,
+    /// What it pays beside for frames from other hosts, or to them.
+    pub(crate) crossing_nanoseconds: u64,
+}
 
 /// A cluster, or an accelerator as a cluster of one core.
 pub(crate) struct Unit {
@@ -58,20 +79,30 @@ pub(crate) struct StageRates<'a> {
 
 impl<'a> StageRates<'a> {
     /// `None` if the table lacks a processor of the board.
-    pub(crate) fn new(
+    pub(crate) fn new(network: NetworkBlocks<'_>, board: &Board, table: &'a CostTable) -> Option<Self> {
+        Self::of_units(network, board, table, |_| true)
+    }
+
+    /// Those of one host of a system that is one board.
+    pub(crate) fn of_host(network: NetworkBlocks<'_>, board: &Board, table: &'a CostTable, host: &str) -> Option<Self> {
+        Self::of_units(network, board, table, |label| host_of(label) == Some(host))
+    }
+
+    fn of_units(
         NetworkBlocks { graph, chain }: NetworkBlocks<'_>,
         board: &Board,
         table: &'a CostTable,
+        is_meant: impl Fn(&str) -> bool,
     ) -> Option<Self> {
         let mut units = Vec::new();
-        for cluster in board.clusters() {
+        for cluster in board.clusters().iter().filter(|cluster| is_meant(&cluster.label)) {
             let with = |count, engine| table.find(&cluster.class(count).with_engine(engine));
             let of_count = |count| cluster.engines.iter().map(|engine| with(count, engine)).collect::<Option<Vec<_>>>();
             let classes = (1..=cluster.cores.len()).map(of_count).collect::<Option<_>>()?;
             let label = cluster.label.clone();
             units.push(Unit { label, cores: cluster.cores.len(), classes, memory_bytes: None });
         }
-        for accelerator in board.accelerators() {
+        for accelerator in board.accelerators().iter().filter(|accelerator| is_meant(&accelerator.label)) {
             let class = table.find(&ProcessorClass::new(accelerator.label.clone(), 1))?;
             let label = accelerator.label.clone();
             units.push(Unit { label, cores: 1, classes: vec![vec![class]], memory_bytes: accelerator.memory_bytes });
@@ -108,10 +139,10 @@ impl<'a> StageRates<'a> {
     }
 
     /// The units to which a stage occupies a link.
-    pub(crate) fn occupied_links(&self, senders: &[usize], start: usize, end: usize) -> Vec<usize> {
+    pub(crate) fn occupied_links(&self, stage: StageSpan<'_>) -> Vec<usize> {
         let link = |unit: &usize| {
             let to = self.units[*unit].first_class();
-            self.longest(*unit, senders, |from, bytes| self.table.link_time(from, to, bytes), start, end)
+            self.longest(*unit, stage, |from, bytes| self.table.link_time(from, to, bytes))
         };
         let units = if self.have_links() { 0..self.units.len() } else { 0..0 };
         units.filter(|unit| link(unit) > Nanoseconds::ZERO).collect()
@@ -131,25 +162,14 @@ impl<'a> StageRates<'a> {
     }
 
     /// Time of a stage on so many cores of a unit, with the engine that is quickest.
-    pub(crate) fn least_time(
-        &self,
-        (unit, count): (usize, usize),
-        senders: &[usize],
-        start: usize,
-        end: usize,
-    ) -> Option<u64> {
+    pub(crate) fn least_time(&self, (unit, count): (usize, usize), stage: StageSpan<'_>) -> Option<u64> {
         let with_each = self.units[unit].classes.get(count - 1)?.iter();
-        with_each.filter_map(|&class| self.time(unit, class, senders, start, end)).min()
+        with_each.filter_map(|&class| self.time(unit, class, stage)).min()
     }
 
     /// Works out what so many cores of a unit do at the most for a stage.
-    pub(crate) fn work_out(
-        &self,
-        rates: &mut UnitRates,
-        (unit, cores): (usize, usize),
-        (senders, start, end): (&[usize], usize, usize),
-    ) {
-        let single = |count: usize| Some(1.0 / self.least_time((unit, count), senders, start, end)? as f64);
+    pub(crate) fn work_out(&self, rates: &mut UnitRates, (unit, cores): (usize, usize), stage: StageSpan<'_>) {
+        let single = |count: usize| Some(1.0 / self.least_time((unit, count), stage)? as f64);
         let UnitRates { alone, best } = rates;
         alone.clear();
         alone.extend((1..=cores).map(|count| single(count).unwrap_or(0.0)));
@@ -160,14 +180,15 @@ impl<'a> StageRates<'a> {
             best.push((1..=cores).map(with_one_of).fold(best[cores - 1], f64::max));
         }
         let receiver = self.units[unit].first_class();
-        match self.longest(unit, senders, |from, bytes| self.table.link_time(from, receiver, bytes), start, end) {
+        match self.longest(unit, stage, |from, bytes| self.table.link_time(from, receiver, bytes)) {
             Nanoseconds::ZERO => {}
             link => best.iter_mut().for_each(|rate| *rate = rate.min(1.0 / link.0 as f64)),
         }
     }
 
     /// Time of a stage on one processor; `None` if it can't run there.
-    fn time(&self, unit: usize, class: ClassId, senders: &[usize], start: usize, end: usize) -> Option<u64> {
+    fn time(&self, unit: usize, class: ClassId, stage: StageSpan<'_>) -> Option<u64> {
+        let StageSpan { start, end, crossing_nanoseconds, .. } = stage;
         let sums = &self.sums[class.index()];
         if sums[end].1 > sums[start].1 {
             return None;
@@ -181,11 +202,12 @@ impl<'a> StageRates<'a> {
         let taken_over = match (start, access) {
             (0, None) => Nanoseconds::ZERO,
             (0, Some(access)) => access.upload(self.bytes(unit, start, end)),
-            _ => self.longest(unit, senders, |from, bytes| self.table.hand_over(from, class, bytes), start, end),
+            _ => self.longest(unit, stage, |from, bytes| self.table.hand_over(from, class, bytes)),
         };
         let given_back = access.map_or(Nanoseconds::ZERO, |access| access.download(self.sent[end][start]));
         let work = sums[end].0 - sums[start].0;
-        possible(work.saturating_add((taken_over + given_back).0))
+        let within = possible(work.saturating_add((taken_over + given_back).0))?;
+        possible(within.saturating_add(crossing_nanoseconds))
     }
 
     /// What is brought to a unit: what is given from outside is there already, but for memories of their own.
@@ -198,16 +220,19 @@ impl<'a> StageRates<'a> {
     fn longest(
         &self,
         unit: usize,
-        senders: &[usize],
+        StageSpan { senders, start, end, .. }: StageSpan<'_>,
         time: impl Fn(ClassId, u64) -> Nanoseconds,
-        start: usize,
-        end: usize,
     ) -> Nanoseconds {
         if start == 0 {
             return Nanoseconds::ZERO;
         }
         let bytes = self.bytes(unit, start, end);
-        senders.iter().map(|&from| time(self.units[from].first_class(), bytes)).max().unwrap_or_default()
+        match senders {
+            Senders::OtherHost(from) => time(from, bytes),
+            Senders::Units(units) => {
+                units.iter().map(|&from| time(self.units[from].first_class(), bytes)).max().unwrap_or_default()
+            }
+        }
     }
 }
 

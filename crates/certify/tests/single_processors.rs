@@ -5,14 +5,14 @@
 mod brute_force;
 mod random_problem;
 
-use brute_force::{Instance, Pipelines};
+use brute_force::Pipelines;
 use millstream_board::{Board, BoardDocument};
 use millstream_certify::{
     NetworkBlocks, SearchedProof, SearchedTeams, SingleProcessorProof, check_searched, check_single_processors,
 };
 use millstream_cost::{ClassId, CostTable, LinkCost};
 use millstream_partition::Chain;
-use random_problem::instance;
+use random_problem::{Instance, instance};
 
 /// A problem with a change to its costs or its board.
 fn changed(instance: &Instance, change: impl Fn(&mut CostTable, &mut BoardDocument)) -> Instance {

@@ -52,14 +52,53 @@ fn a_system_is_planned_simulated_and_certified() {
     assert!(noisy["simulated_period_seconds"].as_f64().unwrap() > period);
     let holds = workplace.succeed(&["certify", "--system", "two.json"]);
     assert!(holds.contains("The certificate holds for ") && holds.contains(": squeezenet on two."), "{holds}");
-    // What has only the search's word can't be changed either.
-    let mut schedule = json(&std::fs::read_to_string(workplace.path("schedule.json")).unwrap());
-    schedule["predicted"]["searched"]["period_seconds"] = Value::from(0.001);
-    workplace.write("changed.json", schedule.to_string());
-    let refused = workplace.fail(&["certify", "--system", "two.json", "--schedule", "changed.json"]);
-    assert!(in_one_line(&refused).contains("unproven bound"), "{refused}");
+    assert!(in_one_line(&holds).contains("checked over all of it"), "{holds}");
     // It is of these hosts.
     assert!(workplace.fail(&["simulate", "--system", "rk3588-raspberry-pi-5"]).contains("is for the board 'two'"));
+}
+
+/// Neither file can promise another shortest period than there is, nor leave its proof out.
+#[test]
+fn the_shortest_period_over_hosts_is_proven() {
+    let workplace = Workplace::new();
+    workplace.write("two.json", system(117e6));
+    let schedule =
+        ["schedule", "--system", "two.json", "--model", "zoo:squeezenet", "--certificate", "certificate.json"];
+    let certify = ["certify", "--system", "two.json"];
+    workplace.succeed(&schedule);
+    let read = |name: &str| json(&std::fs::read_to_string(workplace.path(name)).unwrap());
+    let (planned, certificate) = (read("schedule.json"), read("certificate.json"));
+    let refuse = |planned: &Value, certificate: &Value, reason: &str| {
+        workplace.write("other-schedule.json", planned.to_string());
+        workplace.write("other-certificate.json", certificate.to_string());
+        let others = ["--schedule", "other-schedule.json", "--certificate", "other-certificate.json"];
+        let refused = workplace.fail(&[&certify[..], &others].concat());
+        assert!(in_one_line(&refused).contains(reason), "{refused}");
+    };
+
+    let shortest = certificate["hosts"]["period_nanoseconds"].as_u64().unwrap();
+    for (change, reason) in [(-1, "all take longer"), (1, "has a shorter period")] {
+        let period = shortest.checked_add_signed(change).unwrap();
+        let (mut planned, mut certificate) = (planned.clone(), certificate.clone());
+        planned["predicted"]["searched"]["period_seconds"] = Value::from(period as f64 * 1e-9);
+        refuse(&planned, &certificate, "shortest period over the hosts");
+        certificate["hosts"]["period_nanoseconds"] = Value::from(period);
+        refuse(&planned, &certificate, reason);
+    }
+    let mut unproven = certificate.clone();
+    unproven["hosts"].take();
+    unproven["unproven"] = planned["predicted"]["searched"].clone();
+    refuse(&planned, &unproven, "no proof of it");
+
+    // Without a host there is less to follow, and what is left out is said.
+    workplace.succeed(&[&schedule[..], &["--without", "pi"]].concat());
+    let holds = in_one_line(&workplace.succeed(&certify));
+    assert!(holds.contains("follow each other, without pi."), "{holds}");
+    let mut of_all = read("certificate.json");
+    of_all["hosts"]["without"] = serde_json::json!([]);
+    refuse(&read("schedule.json"), &of_all, "has a shorter period");
+    of_all["hosts"]["without"] = serde_json::json!(["po"]);
+    refuse(&read("schedule.json"), &of_all, "a host 'po'");
 }
 
 /// Frames that are costly to take in make the first stage longer, and are work for the simulation as well.
@@ -184,7 +223,7 @@ fn what_a_system_can_not_be_is_told() {
 
 /// Systems of the papers: each place of a chiplet system, and each cluster of a Jetson TX2, is a host.
 #[test]
-fn every_built_in_system_is_planned_for() {
+fn every_built_in_system_is_planned_for_and_proven() {
     let workplace = Workplace::new();
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/systems");
     let names = std::fs::read_dir(folder)
@@ -193,11 +232,13 @@ fn every_built_in_system_is_planned_for() {
     let mut count = 0;
     for name in names {
         count += 1;
-        let said = workplace.succeed(&["schedule", "--system", &name, "--model", "zoo:alexnet", "--json"]);
-        let report = json(&said);
+        let schedule = ["schedule", "--system", &name, "--model", "zoo:alexnet", "--certificate", "certificate.json"];
+        let report = json(&workplace.succeed(&[&schedule[..], &["--json"]].concat()));
         let [period, bound] = ["period_seconds", "lower_bound_period_seconds"]
             .map(|field| report["schedule"]["predicted"][field].as_f64().unwrap());
         assert!(bound <= period && period > 0.0, "{name}: {bound} {period}");
+        let holds = workplace.succeed(&["certify", "--system", &name]);
+        assert!(in_one_line(&holds).contains("checked over all of it"), "{name}: {holds}");
     }
     assert_eq!(count, 10);
 }

@@ -93,6 +93,7 @@ pub(crate) fn written(document: &ScheduleDocument, evaluated: Nanoseconds, bound
         },
         single_processors: None,
         searched: None,
+        hosts: None,
         unproven: None,
     }
 }

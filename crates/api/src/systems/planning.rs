@@ -1,6 +1,6 @@
 //! Plans for networks on several boards.
 
-use millstream_certify::Certificate;
+use millstream_certify::{Certificate, HostsProof, NetworkBlocks, can_check_hosts};
 use millstream_cost::{CostTable, Nanoseconds};
 use millstream_pipeline::{
     HostPlace, Objective, PipelineError, Plan, SystemFront, SystemProblem, ThroughputBound, choose,
@@ -45,6 +45,8 @@ pub struct SystemPlan {
     pub table: CostTable,
     problem: SystemProblem,
     shortest: Nanoseconds,
+    /// Of the shortest period, where it is exact and not too much to check.
+    proof: Option<HostsProof>,
 }
 
 /// A network divided as it is usually done.
@@ -62,10 +64,13 @@ impl SystemPlan {
         self.shortest
     }
 
-    /// Its certificate: a period that no schedule on these hosts goes below by the costs, even if links took no time.
+    /// Its certificate: a period that no schedule on these hosts goes below by the costs, even if links took no time,
+    /// and where the plan is [exact](Self::is_exact), the shortest of pipelines over them.
     pub fn certificate(&self) -> Certificate {
-        let unproven = self.document.predicted.searched.clone();
-        Certificate { unproven, ..written(&self.document, self.evaluation.period, &self.bound) }
+        let certificate = written(&self.document, self.evaluation.period, &self.bound);
+        let hosts = self.proof.clone();
+        let unproven = self.document.predicted.searched.clone().filter(|_| hosts.is_none());
+        Certificate { hosts, unproven, ..certificate }
     }
 
     /// How another plan of the front runs.
@@ -114,6 +119,7 @@ pub fn plan_system(hosts: &Hosts, network: &Network, aim: &Aim, on: &OnHosts) ->
     let document = document(&schedule, predicted, on.division.algorithm(is_exact), aim.objective, network, board);
     let document = ScheduleDocument { constraints: aim.stated(), ..document };
     let rivals = rivals(hosts, &problem, aim, &lost);
+    let proof = is_exact.then(|| proof(shortest, hosts, network, &table, &on.without)).flatten();
     Ok(SystemPlan {
         front,
         division: on.division.clone(),
@@ -128,6 +134,24 @@ pub fn plan_system(hosts: &Hosts, network: &Network, aim: &Aim, on: &OnHosts) ->
         table,
         problem,
         shortest,
+        proof,
+    })
+}
+
+/// What says that no pipeline over the hosts has a shorter period; `None` if these are too many to be followed.
+fn proof(
+    shortest: Nanoseconds,
+    hosts: &Hosts,
+    network: &Network,
+    table: &CostTable,
+    without: &[String],
+) -> Option<HostsProof> {
+    let board = table.board_without_other_drivers(hosts.machine().board());
+    let blocks = NetworkBlocks { graph: network.graph(), chain: network.chain() };
+    can_check_hosts(blocks, &board, table, without).then(|| HostsProof {
+        period_nanoseconds: shortest.0,
+        blocks: network.chain().blocks().len(),
+        without: without.to_vec(),
     })
 }
 

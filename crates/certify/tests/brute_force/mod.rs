@@ -4,21 +4,13 @@ use std::collections::BTreeMap;
 
 use millstream_board::{Board, Processor, ProcessorClass};
 use millstream_certify::ReachedState;
-use millstream_cost::CostTable;
-use millstream_graph::{Graph, OperatorId};
-use millstream_partition::Chain;
+use millstream_graph::OperatorId;
 use millstream_schedule::{Entry, Replica, held_bytes, shared_period};
+
+use crate::random_problem::Instance;
 
 /// Cores that are used of each unit, units of the last stage, and blocks that are done.
 type State = (Vec<usize>, Vec<usize>, usize);
-
-/// A network, a board and its costs.
-pub(crate) struct Instance {
-    pub(crate) graph: Graph,
-    pub(crate) chain: Chain,
-    pub(crate) board: Board,
-    pub(crate) table: CostTable,
-}
 
 /// Where pipelines of stages on single processors and replicas of them get, and the least that the longest stage on the
 /// way takes.

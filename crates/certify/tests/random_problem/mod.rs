@@ -9,13 +9,19 @@ use millstream_test_support::board;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use crate::brute_force::Instance;
-
 const OPERATORS: usize = 4;
+
+/// A network, a board and its costs.
+pub(crate) struct Instance {
+    pub(crate) graph: Graph,
+    pub(crate) chain: Chain,
+    pub(crate) board: Board,
+    pub(crate) table: CostTable,
+}
 
 /// Operators that read the one before and some earlier ones, and have weights. They look at windows of `rows`, or at
 /// all of their inputs.
-fn graph(rows: Option<usize>, random: &mut ChaCha8Rng) -> Graph {
+pub(crate) fn graph(rows: Option<usize>, random: &mut ChaCha8Rng) -> Graph {
     let mut builder = GraphBuilder::new("random");
     let size = |random: &mut ChaCha8Rng| random.random_range(1..60_usize);
     let shape = |size: usize| rows.map_or(Shape::from([size]), |rows| Shape::from([1, 1, rows, size]));
@@ -72,7 +78,7 @@ fn hand_over(random: &mut ChaCha8Rng) -> HandOver {
 }
 
 /// Times, hand-overs, and links of which some carry one thing at a time.
-fn table(graph: &Graph, board: &Board, random: &mut ChaCha8Rng) -> CostTable {
+pub(crate) fn table(graph: &Graph, board: &Board, random: &mut ChaCha8Rng) -> CostTable {
     let mut table = CostTable::new(graph.operators().len(), board.processor_classes());
     let all: Vec<ClassId> = table.class_ids().collect();
     for &processor in &all {

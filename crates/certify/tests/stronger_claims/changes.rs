@@ -1,6 +1,7 @@
 //! Claims that are stronger than what is proven.
 
 use millstream_board::Board;
+use millstream_certify::HostsProof;
 
 use crate::CASES;
 use crate::claims::Claims;
@@ -17,7 +18,7 @@ pub(crate) struct Change {
 }
 
 /// Every number of which a certificate or its schedule claims too much when it is changed one way.
-pub(crate) const CHANGES: [Change; 13] = [
+pub(crate) const CHANGES: [Change; 14] = [
     Change {
         claim: "a higher bound on all schedules",
         change: |claims, _, by| {
@@ -64,6 +65,15 @@ pub(crate) const CHANGES: [Change; 13] = [
             proof.is_some_and(|proof| proof.dual_prices.pop().is_some())
         },
         fewest: CASES / 2,
+    },
+    Change {
+        claim: "a period over several hosts, where there is one board",
+        change: |claims, _, by| {
+            let (period_nanoseconds, without) = (by, Vec::new());
+            claims.certificate.hosts = Some(HostsProof { period_nanoseconds, blocks: 1, without });
+            true
+        },
+        fewest: CASES * 9 / 10,
     },
     Change {
         claim: "a shorter promised period",

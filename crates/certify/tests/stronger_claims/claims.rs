@@ -14,8 +14,9 @@ use millstream_schedule::{
 };
 use rand_chacha::ChaCha8Rng;
 
-use crate::brute_force::{Instance, Pipelines};
+use crate::brute_force::Pipelines;
 use crate::proofs::{searched_proof, throughput_proof};
+use crate::random_problem::Instance;
 
 /// A schedule, and what is certified of it. Numbers that stand in both are changed in both, so that none is refused for
 /// contradicting itself.
@@ -137,6 +138,7 @@ pub(crate) fn claims(instance: &Instance, schedule: &Schedule, random: &mut ChaC
         throughput,
         single_processors,
         searched,
+        hosts: None,
         unproven: None,
     };
     let mut claims = Claims { certificate, schedule, reached_below: Rc::new(reached_below) };

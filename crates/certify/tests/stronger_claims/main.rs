@@ -12,7 +12,7 @@ mod proofs;
 #[path = "../random_problem/mod.rs"]
 mod random_problem;
 
-use brute_force::{Instance, Pipelines};
+use brute_force::Pipelines;
 use changes::{CHANGES, Change};
 use claims::{Claims, claims};
 use millstream_board::{Board, Memory};
@@ -22,6 +22,7 @@ use problem::{problem, schedules};
 use proofs::throughput_proof;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use random_problem::Instance;
 
 /// Random problems.
 const CASES: u64 = 300;

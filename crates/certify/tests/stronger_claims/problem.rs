@@ -7,8 +7,8 @@ use millstream_schedule::{Assignment, OperatorSplit, Replica, Schedule, Stage};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use crate::brute_force::Instance;
 use crate::random_problem;
+use crate::random_problem::Instance;
 
 /// Rows of what operators make, where they can be divided by rows.
 const ROWS: usize = 4;

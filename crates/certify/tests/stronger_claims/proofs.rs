@@ -9,9 +9,9 @@ use millstream_partition::subgraphs;
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 
-use crate::brute_force::Instance;
 use crate::claims::blocks;
 use crate::problem::processors;
+use crate::random_problem::Instance;
 
 const BILLION: u64 = 1_000_000_000;
 

@@ -2,10 +2,10 @@
 
 use anyhow::{Result, bail};
 use millstream::{CostSource, Hosts, Scheduled, certify, read_schedules};
-use millstream_certify::Certificate;
+use millstream_certify::{Certificate, HostsProof};
 use millstream_cost::Nanoseconds;
 use millstream_report::{Fact, in_words, milliseconds};
-use millstream_schedule::SearchedBound;
+use millstream_schedule::{SearchedBound, SearchedSpace};
 
 use crate::arguments::{CertifyCommand, cost_source};
 use crate::output;
@@ -38,12 +38,15 @@ fn print(certificate: &Certificate, scheduled: &Scheduled, is_memory_shared: boo
     let Certificate { model, board, configuration, .. } = certificate;
     output::line(format!("The certificate holds for {configuration}: {} on {}.", model.name, board.name));
     let memory = if is_memory_shared { ", even without memory contention" } else { "" };
-    output::facts(&[
-        Fact::new("Bound", bound(certificate)),
-        Fact::new("Predicted", promise(certificate)),
-        Fact::new("Single", single(certificate, memory)),
-        Fact::new("Searched", searched(certificate, scheduled.document.predicted.searched.as_ref(), memory)),
-    ]);
+    let mut facts = vec![Fact::new("Bound", bound(certificate)), Fact::new("Predicted", promise(certificate))];
+    if let Some(proof) = &certificate.hosts {
+        facts.push(Fact::new("Searched", over_hosts(proof)));
+    } else {
+        facts.push(Fact::new("Single", single(certificate, memory)));
+        let promised = scheduled.document.predicted.searched.as_ref();
+        facts.push(Fact::new("Searched", searched(certificate, promised, memory)));
+    }
+    output::facts(&facts);
 }
 
 fn bound(certificate: &Certificate) -> String {
@@ -97,6 +100,18 @@ fn searched(certificate: &Certificate, promised: Option<&SearchedBound>, memory:
     };
     format!(
         "all that was searched takes {least} ms at least{memory}: checked over {teams} teams. Searched were {space}.{outside}"
+    )
+}
+
+fn over_hosts(proof: &HostsProof) -> String {
+    let least = milliseconds_of(proof.period_nanoseconds);
+    let without = match proof.without.as_slice() {
+        [] => String::new(),
+        hosts => format!(", without {}", hosts.join(", ")),
+    };
+    format!(
+        "all that was searched takes {least} ms at least, and something takes no longer: checked over all of it. Searched were {}{without}.",
+        SearchedSpace::Hosts
     )
 }
 
