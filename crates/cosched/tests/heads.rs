@@ -19,8 +19,8 @@ fn makespan(executed: Executed<'_>) -> Nanoseconds {
 }
 
 /// A nanosecond for ten multiply-accumulates, `slowness` on the second core. Parts by channels take so long to begin
-/// that they never pay.
-fn table(graph: &Graph, slowness: u64, rows: Option<RowCost>, latency_seconds: f64) -> CostTable {
+/// that they never pay. `rows` are those of each core.
+fn table(graph: &Graph, slowness: u64, rows: Option<[RowCost; 2]>, latency_seconds: f64) -> CostTable {
     let mut table = millstream_test_support::table(graph, &board(), |operator, class| {
         let factor = if class.cluster == "B" { 1 } else { slowness };
         Some((operator.work.macs / 10 + 20) * factor)
@@ -31,7 +31,7 @@ fn table(graph: &Graph, slowness: u64, rows: Option<RowCost>, latency_seconds: f
             let apart = Nanoseconds(1_000_000);
             table.set_part(processor, id, PartCost { apart, ..PartCost::default() });
             if let Some(rows) = rows {
-                table.set_rows(processor, id, rows);
+                table.set_rows(processor, id, rows[processor.index()]);
             }
         }
     }
@@ -72,12 +72,15 @@ proptest! {
     fn the_best_division_by_heads_is_found(
         slowness in 1_u64..6,
         fixed_fraction in 0.0..0.5_f64,
-        [start, read, write] in [0_u64..3000, 0_u64..3000, 0_u64..3000],
+        moves in [[0_u64..3000, 0_u64..3000, 0_u64..3000], [0_u64..3000, 0_u64..3000, 0_u64..3000]],
         latency in 0.0..5e-6_f64,
     ) {
         let graph = attention(24, 6, 8);
-        let [start, read, write] = [start, read, write].map(Nanoseconds);
-        let table = table(&graph, slowness, Some(RowCost { fixed_fraction, start, read, write }), latency);
+        let rows = moves.map(|moves| {
+            let [start, read, write] = moves.map(Nanoseconds);
+            RowCost { fixed_fraction, start, read, write }
+        });
+        let table = table(&graph, slowness, Some(rows), latency);
         let time = |replica: &Replica| replica.execute(&graph, &table).unwrap().makespan();
         let least = (0..6).map(|on_second| time(&by_heads(&graph, on_second))).min().unwrap();
 
@@ -102,8 +105,29 @@ fn what_makes_no_tiles_or_is_not_free_divides_no_heads() {
     let whole = undivided(graph.order());
     assert_eq!(divide(whole.clone(), &graph, &table(&graph, 2, None, 0.0), |_| true, makespan), whole);
     let rows = RowCost { fixed_fraction: 0.0, start: Nanoseconds(1), read: Nanoseconds(1), write: Nanoseconds(1) };
-    let table = table(&graph, 2, Some(rows), 0.0);
+    let table = table(&graph, 2, Some([rows; 2]), 0.0);
     let keys = graph.find_operator("keys").unwrap();
     assert_eq!(divide(whole.clone(), &graph, &table, |id| id != keys, makespan), whole);
     assert_ne!(divide(whole.clone(), &graph, &table, |_| true, makespan), whole);
+}
+
+/// Heads that are joined together with what follows, by rows, stay as they are: that is divided already.
+#[test]
+fn what_is_divided_together_with_others_is_not_divided_by_heads() {
+    let graph = attention(24, 6, 8);
+    let rows = RowCost { fixed_fraction: 0.0, start: Nanoseconds(1), read: Nanoseconds(1), write: Nanoseconds(1) };
+    let table = table(&graph, 1, Some([rows; 2]), 0.0);
+    let schedule = |replica: Replica| Schedule { stages: vec![Stage { replicas: vec![replica] }] };
+    for (together, are_divided) in [(["joined", "projection"], false), (["projection", "sum"], true)] {
+        let operators = together.map(|name| graph.find_operator(name).unwrap()).to_vec();
+        let mut before = undivided(graph.order());
+        before.assignments[1].operators.clone_from(&operators);
+        before.splits = vec![OperatorSplit { operators, along: Along::Rows, shares: vec![12, 12] }];
+        schedule(before.clone()).validate(&graph, &board()).unwrap();
+
+        let divided = divide(before.clone(), &graph, &table, |_| true, makespan);
+        assert_eq!(divided.splits.iter().any(|split| split.along == Along::Heads), are_divided, "{together:?}");
+        assert!(divided.splits.contains(&before.splits[0]), "{together:?}: {:?}", divided.splits);
+        schedule(divided).validate(&graph, &board()).unwrap();
+    }
 }

@@ -5,10 +5,10 @@
 use std::ops::Range;
 
 use millstream_graph::{
-    Along, DataType, Graph, GraphBuilder, Locality, Need, NewOperator, OperatorId, OperatorKind, Positions, Shape,
-    Slab, Stretch, Tile, TileRegion, ValueId, Window, Work,
+    Along, DataType, GemmShape, Graph, GraphBuilder, Locality, Need, NewOperator, OperatorId, OperatorKind, Positions,
+    Shape, Slab, Stretch, Tile, TileRegion, ValueId, Window, Work,
 };
-use millstream_test_support::attention;
+use millstream_test_support::{attention, attention_copying, attention_returning};
 use proptest::prelude::*;
 
 /// Operators of one column: a name, what it reads, the rows that it makes, and what it needs.
@@ -253,6 +253,56 @@ fn heads_need_their_own_columns_of_weights() {
     assert!(TileRegion::new(&graph, graph.order(), Along::Heads).is_none(), "the projection mixes heads");
     assert!(TileRegion::new(&graph, group, Along::Columns).is_none(), "sequences have none");
     assert!(TileRegion::new(&graph, group, Along::Channels).is_none(), "channels are no tiles");
+}
+
+/// What others read of a head's values is made whole, with all that it comes from, and each head takes its part of it.
+#[test]
+fn what_others_read_is_not_divided_by_heads() {
+    let copying = attention_copying(6, 3, 4, "keys turned", &[1, 3, 4, 6]);
+    for graph in [attention_returning(6, 3, 4, "keys turned"), copying] {
+        let group = graph.head_groups().remove(0);
+        let are_inside = |names: &[&str]| names.iter().map(|name| group.contains(&ids(&graph, &[name])[0])).collect();
+        let inside: Vec<bool> = are_inside(&["queries", "queries turned", "values", "scores", "weighted", "joined"]);
+        assert_eq!(inside, [true; 6]);
+        let outside: Vec<bool> = are_inside(&["keys", "keys apart", "keys turned"]);
+        assert_eq!(outside, [false; 3]);
+
+        let keys = graph.operator(ids(&graph, &["keys turned"])[0]).outputs[0];
+        let tile = TileRegion::new(&graph, &group, Along::Heads).unwrap().tile(1..3);
+        assert!(tile.read.contains(&(keys, Some(Slab { axis: 1, range: 1..3 }))), "{:?}", tile.read);
+    }
+}
+
+/// A projection whose features fall apart and are put together again compares nothing with anything.
+#[test]
+fn a_single_product_has_no_heads() {
+    let mut builder = GraphBuilder::new("projection");
+    let value = |builder: &mut GraphBuilder, name: &str, sizes: &[usize]| {
+        builder.value(name, Some(DataType::F32), Some(Shape::from(sizes.to_vec()))).unwrap()
+    };
+    let names = ["x", "projection", "apart", "joined"];
+    let sizes: [&[usize]; 4] = [&[1, 6, 8], &[1, 6, 8], &[1, 6, 2, 4], &[1, 6, 8]];
+    let values: Vec<ValueId> = names.iter().zip(sizes).map(|(name, sizes)| value(&mut builder, name, sizes)).collect();
+    builder.input(values[0]);
+    let along = |axis: usize, positions: Positions| Some(vec![Need::Some { axis, positions }]);
+    let same = |axis: usize| along(axis, Positions::Same);
+    let stretched = Positions::Stretched(Stretch { factor: 4, reach: 0 });
+    let localities = [
+        Locality::SamePosition { mixed: vec![2] },
+        Locality::Moved(vec![same(0), same(1), along(2, Positions::Several(4)), None]),
+        Locality::Moved(vec![same(0), same(1), along(2, stretched)]),
+    ];
+    for (index, locality) in localities.into_iter().enumerate() {
+        let gemm = (index == 0).then_some(GemmShape { n: 6, k: 8, m: 8 });
+        let kind = if index == 0 { OperatorKind::FullyConnected } else { OperatorKind::DataMovement };
+        let operator = NewOperator::new(names[index + 1], "Any", kind).locality(locality);
+        let operator = operator.work(Work { gemm, ..Work::default() });
+        builder.operator(operator.reads([values[index]]).makes([values[index + 1]])).unwrap();
+    }
+    builder.output(values[3]);
+    let graph = builder.build().unwrap();
+    assert!(TileRegion::new(&graph, graph.order(), Along::Heads).is_some(), "its features could be divided");
+    assert!(graph.head_groups().is_empty());
 }
 
 #[test]

@@ -8,7 +8,7 @@ use millstream_graph::{
     Along, DataType, Graph, GraphBuilder, Locality, NewOperator, OperatorKind, Shape, Window, Work,
 };
 use millstream_schedule::{
-    Assignment, OperatorSplit, Replica, ReplicaTasks, Schedule, ScheduleDocument, ScheduleError, Stage,
+    Assignment, OperatorSplit, Replica, ReplicaTasks, Schedule, ScheduleDocument, ScheduleError, Stage, Task,
     repeated_weight_bytes,
 };
 use millstream_test_support::{find_operators, uniform_table};
@@ -204,6 +204,27 @@ fn heads_take_their_part_of_every_operator() {
     columns.stages[0].replicas[0].splits[0].along = Along::Columns;
     let error = columns.validate(&graph, &board()).unwrap_err().to_string();
     assert!(error.contains("so there are no columns that can be made apart"), "{error}");
+}
+
+/// Tiles by tokens of what was made by heads: of each part, a reader takes its tokens of those features.
+#[test]
+fn tiles_take_their_part_of_what_was_divided_otherwise() {
+    let graph = millstream_test_support::attention(6, 4, 2);
+    let mut schedule = by_heads(&graph, [3, 1]);
+    let operators = find_operators(&graph, &["projection", "sum"]);
+    let replica = &mut schedule.stages[0].replicas[0];
+    replica.assignments[1].operators.extend(operators.iter().copied());
+    replica.splits.push(OperatorSplit { operators: operators.clone(), along: Along::Rows, shares: vec![4, 2] });
+    schedule.validate(&graph, &board()).unwrap();
+
+    let tasks = schedule.stages[0].replicas[0].tasks(&graph);
+    let read = |on: usize| -> Vec<(usize, u64)> {
+        let is_meant = |task: &&Task| task.operator == operators[0] && task.processor.index() == on;
+        let inputs = &tasks.iter().find(is_meant).unwrap().inputs;
+        inputs.iter().map(|input| (tasks[input.maker.index()].processor.index(), input.bytes)).collect()
+    };
+    // A token has 6 features of B and 2 of s, with 4 bytes each. B takes 4 tokens, and s takes 2.
+    assert_eq!((read(0), read(1)), (vec![(0, 4 * 24), (1, 4 * 8)], vec![(0, 2 * 24), (1, 2 * 8)]));
 }
 
 /// Tiles by rows, whose keys and values each processor makes whole.

@@ -13,7 +13,37 @@ use millstream_graph::{
 /// # Panics
 /// If one of the sizes is 0.
 pub fn attention(tokens: usize, heads: usize, size: usize) -> Graph {
-    build([tokens, heads, size]).unwrap_or_else(|error| panic!("there is no such attention: {error}"))
+    built([tokens, heads, size], |_| Ok(()))
+}
+
+/// The same, which also returns one of its values.
+///
+/// # Panics
+/// As [`attention()`], and if there is no such value.
+pub fn attention_returning(tokens: usize, heads: usize, size: usize, value: &str) -> Graph {
+    built([tokens, heads, size], |layer| {
+        let returned = layer.found(value);
+        layer.0.output(returned);
+        Ok(())
+    })
+}
+
+/// The same, of which a further operator `copy` reads one of the values and makes an output of the same sizes.
+///
+/// # Panics
+/// As [`attention_returning()`].
+pub fn attention_copying(tokens: usize, heads: usize, size: usize, value: &str, sizes: &[usize]) -> Graph {
+    built([tokens, heads, size], |layer| {
+        let read = layer.found(value);
+        let locality = Locality::SamePosition { mixed: Vec::new() };
+        let copy = layer.add(("copy", "Identity", OperatorKind::DataMovement), &[read], sizes, (locality, 0))?;
+        layer.0.output(copy);
+        Ok(())
+    })
+}
+
+fn built(sizes: [usize; 3], more: impl FnOnce(&mut Layer) -> Result<(), GraphError>) -> Graph {
+    build(sizes, more).unwrap_or_else(|error| panic!("there is no such attention: {error}"))
 }
 
 /// Adds operators one after the other.
@@ -41,6 +71,10 @@ impl Layer {
         self.0.operator(operator.reads(reads.iter().copied()).makes([made]))?;
         Ok(made)
     }
+
+    fn found(&self, value: &str) -> ValueId {
+        self.0.find_value(value).unwrap_or_else(|| panic!("attention has no value '{value}'"))
+    }
 }
 
 fn same(axis: usize) -> Need {
@@ -58,7 +92,10 @@ fn product() -> Locality {
     Locality::Moved(vec![both(0), both(1), Some(vec![same(2), Need::Whole]), Some(vec![Need::Whole, same(3)])])
 }
 
-fn build([tokens, heads, size]: [usize; 3]) -> Result<Graph, GraphError> {
+fn build(
+    [tokens, heads, size]: [usize; 3],
+    more: impl FnOnce(&mut Layer) -> Result<(), GraphError>,
+) -> Result<Graph, GraphError> {
     let features = heads * size;
     let sequence = [1, tokens, features];
     let along_features = || Locality::SamePosition { mixed: vec![2] };
@@ -105,5 +142,6 @@ fn build([tokens, heads, size]: [usize; 3]) -> Result<Graph, GraphError> {
     let locality = Locality::SamePosition { mixed: Vec::new() };
     let sum = layer.add(("sum", "Add", OperatorKind::Elementwise), &[projection, input], &sequence, (locality, 0))?;
     layer.0.output(sum);
+    more(&mut layer)?;
     layer.0.build()
 }

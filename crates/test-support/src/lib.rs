@@ -34,7 +34,7 @@ mod huge_pages;
 mod tables;
 mod untested;
 
-pub use attention::attention;
+pub use attention::{attention, attention_copying, attention_returning};
 pub use boards::board;
 pub use graphs::{chain, chain_of, diamond, find_operators, graph, pointwise};
 pub use huge_pages::{bytes_in_huge_pages, refused_huge_pages, were_refused_since};
