@@ -116,11 +116,12 @@ pub struct SearchedProof {
 }
 
 /// That no pipeline over several hosts has a shorter period, of contiguous stages on single processors of one host each,
-/// or on replicas of them, where the stages of a host follow each other. Who checks it follows all of these.
+/// or on replicas of them, where the stages of a host follow each other. Who checks it follows all of these, as if the
+/// memories of hosts had room for anything, and each stage had the links within its host to itself.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct HostsProof {
-    /// The period that no such pipeline goes below, and that one of them has.
+    /// The period that no such pipeline goes below, and that one of them has if memories and links are as said.
     pub period_nanoseconds: u64,
     /// The blocks of the network's chain.
     pub blocks: usize,

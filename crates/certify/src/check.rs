@@ -1,6 +1,6 @@
 //! The check of a whole certificate against a schedule.
 
-use millstream_board::Board;
+use millstream_board::{Board, host_of};
 use millstream_cost::{CostTable, Nanoseconds};
 use millstream_schedule::{ScheduleDocument, SearchedBound, SearchedSpace};
 
@@ -107,6 +107,9 @@ fn check_of_hosts(
         let detail = "it proves something of a single board, and the schedule is of several hosts".to_owned();
         return Err(CertifyError::Hosts { detail });
     }
+    if certificate.is_measured {
+        return Err(CertifyError::Hosts { detail: "nothing is measured of plans for several hosts".to_owned() });
+    }
     let promised = &schedule.predicted.searched;
     let Some(proof) = &certificate.hosts else {
         if promised.is_some() && can_check_hosts(network, board, table, &[]) {
@@ -115,9 +118,23 @@ fn check_of_hosts(
         return same_unproven(&certificate.unproven, promised);
     };
     check_hosts(proof, network, board, table)?;
+    check_uses_none_of(&proof.without, schedule)?;
+    same_unproven(&certificate.unproven, &None)?;
     let period_seconds = Nanoseconds(proof.period_nanoseconds).seconds();
     let proven = Some(SearchedBound { period_seconds, space: SearchedSpace::Hosts });
     same("shortest period over the hosts", &proven, promised, bound_in_words)
+}
+
+/// Whether a schedule has no stage on the hosts that its proof leaves out.
+fn check_uses_none_of(without: &[String], schedule: &ScheduleDocument) -> Result<(), CertifyError> {
+    let replicas = schedule.stages.iter().flat_map(|stage| &stage.replicas);
+    let used = replicas.flat_map(|replica| &replica.assignments);
+    let mut hosts = used.filter_map(|assignment| host_of(&assignment.processor.cluster));
+    let left_out = hosts.find(|host| without.iter().any(|out| out == host));
+    left_out.map_or(Ok(()), |host| {
+        let detail = format!("it leaves out the host '{host}', and the schedule has a stage there");
+        Err(CertifyError::Hosts { detail })
+    })
 }
 
 /// Whether what the schedule says of all that was searched is what the certificate proves, and nothing is missing there
@@ -142,6 +159,7 @@ fn check_promised_bound(
         }
         return same_unproven(&certificate.unproven, &schedule.predicted.searched);
     };
+    same_unproven(&certificate.unproven, &None)?;
     let has_links = StageRates::new(network, board, table).is_some_and(|rates| rates.have_links());
     same("searched space", &proof.teams.space(has_links), &promised.space, |space| format!("'{space}'"))?;
     let bound = Nanoseconds(proof.period_nanoseconds).seconds();
@@ -154,8 +172,13 @@ fn same_unproven(unproven: &Option<SearchedBound>, promised: &Option<SearchedBou
 }
 
 fn bound_in_words(bound: &Option<SearchedBound>) -> String {
-    let seconds = |SearchedBound { period_seconds, space }: &SearchedBound| format!("{period_seconds} s ('{space}')");
-    bound.as_ref().map_or("none".to_owned(), seconds)
+    let Some(SearchedBound { period_seconds, space }) = bound else { return "none".to_owned() };
+    let of = match space {
+        SearchedSpace::SingleProcessors => "stages on single processors",
+        SearchedSpace::Teams { .. } => "stages on teams",
+        SearchedSpace::Hosts => "pipelines over several hosts",
+    };
+    format!("{period_seconds} s for {of}")
 }
 
 fn same<T: PartialEq>(

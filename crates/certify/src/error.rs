@@ -50,14 +50,16 @@ pub enum CertifyError {
         detail: String,
     },
     /// What is said of pipelines over several hosts is not so.
-    #[error("what the certificate says of pipelines over several hosts does not hold: {detail}")]
+    #[error(
+        "what the certificate says of pipelines over several hosts does not hold: {detail}; give the system file that the schedule was planned for, or plan again and make a new certificate"
+    )]
     Hosts {
         /// What is wrong.
         detail: String,
     },
     /// A schedule promises what it does not take.
     #[error(
-        "the schedule promises that {what} is {promised}, although it was not measured; by this board and these costs it is {found}"
+        "the schedule promises that {what} is {promised}, although it was not measured; by this board or system and its costs it is {found}; give what it was planned for, or plan again"
     )]
     Promise {
         /// Which number, with its unit.

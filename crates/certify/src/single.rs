@@ -80,15 +80,15 @@ pub(crate) fn need_teams(network: NetworkBlocks<'_>, board: &Board, table: &Cost
 /// Whether there are more states and ranges of blocks than can be looked through.
 pub(crate) fn has_too_many_states(rates: &StageRates<'_>) -> bool {
     let sizes = rates.units.iter().fold(1_usize, |all, unit| all.saturating_mul(unit.cores + 1));
-    rates.units.len() > MOST_UNITS || steps(rates) > MOST_STEPS || sizes > MOST_SIZES
+    let steps = states(rates).saturating_mul(rates.blocks * rates.blocks);
+    rates.units.len() > MOST_UNITS || steps > MOST_STEPS || sizes > MOST_SIZES
 }
 
-/// States times ranges of blocks.
-pub(crate) fn steps(rates: &StageRates<'_>) -> usize {
+/// Cores that may be used, with the units that a last stage may have been on.
+pub(crate) fn states(rates: &StageRates<'_>) -> usize {
     // A last stage was on some of the units that are used.
     let ways = |cores: usize| if rates.senders_matter() { 1 + 2 * cores } else { 1 + cores };
-    let states = rates.units.iter().fold(1_usize, |all, unit| all.saturating_mul(ways(unit.cores)));
-    states.saturating_mul(rates.blocks * rates.blocks)
+    rates.units.iter().fold(1_usize, |all, unit| all.saturating_mul(ways(unit.cores)))
 }
 
 /// Stages on single processors, and on replicas of them.

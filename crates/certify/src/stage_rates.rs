@@ -29,7 +29,8 @@ pub(crate) struct StageSpan<'a> {
     pub(crate) start: usize,
     /// Blocks that are done after it.
     pub(crate) end: usize,
-    /// What it pays beside for frames from other hosts, or to them.
+    /// What it pays beside for frames from other hosts or to them, and in a system for those from outside and for
+    /// results.
     pub(crate) crossing_nanoseconds: u64,
 }
 
@@ -45,7 +46,7 @@ pub(crate) struct Unit {
 
 impl Unit {
     /// The class that stands for it where only the cluster matters.
-    fn first_class(&self) -> ClassId {
+    pub(crate) fn first_class(&self) -> ClassId {
         self.classes[0][0]
     }
 }
@@ -206,7 +207,7 @@ impl<'a> StageRates<'a> {
         };
         let given_back = access.map_or(Nanoseconds::ZERO, |access| access.download(self.sent[end][start]));
         let work = sums[end].0 - sums[start].0;
-        let within = possible(work.saturating_add((taken_over + given_back).0))?;
+        let within = work.saturating_add((taken_over + given_back).0);
         possible(within.saturating_add(crossing_nanoseconds))
     }
 

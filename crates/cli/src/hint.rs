@@ -205,8 +205,8 @@ fn of_schedule(error: &ScheduleError) -> Option<String> {
                     "`cargo xtask {command} --board {name} --cost {name} --schedule FILE` takes that board and its costs"
                 )
             }
-            None => "give the board file that it was planned with, `--board FILE`, or none if there was none; \
-                `cargo xtask simulate --board FILE --cost FILE --schedule FILE` takes another board"
+            None => "give the board file that it was planned with, `--board FILE`, or none if there was none, or the system file \
+                of several boards, `--system FILE`; `cargo xtask simulate --board FILE --cost FILE --schedule FILE` takes another board"
                 .to_owned(),
         }),
         _ => None,

@@ -52,7 +52,7 @@ fn a_system_is_planned_simulated_and_certified() {
     assert!(noisy["simulated_period_seconds"].as_f64().unwrap() > period);
     let holds = workplace.succeed(&["certify", "--system", "two.json"]);
     assert!(holds.contains("The certificate holds for ") && holds.contains(": squeezenet on two."), "{holds}");
-    assert!(in_one_line(&holds).contains("checked over all of it"), "{holds}");
+    assert!(in_one_line(&holds).contains("checked by following all of it"), "{holds}");
     // It is of these hosts.
     assert!(workplace.fail(&["simulate", "--system", "rk3588-raspberry-pi-5"]).contains("is for the board 'two'"));
 }
@@ -90,10 +90,27 @@ fn the_shortest_period_over_hosts_is_proven() {
     unproven["unproven"] = planned["predicted"]["searched"].clone();
     refuse(&planned, &unproven, "no proof of it");
 
+    // Nor can anything stand beside the proof that is none.
+    unproven["hosts"] = certificate["hosts"].clone();
+    refuse(&planned, &unproven, "its unproven bound");
+    let mut of_a_board = certificate.clone();
+    of_a_board["single_processors"] = serde_json::json!({"period_nanoseconds": 1, "blocks": 1, "reached": []});
+    refuse(&planned, &of_a_board, "proves something of a single board");
+    let (mut measured, mut of_measured) = (planned.clone(), certificate.clone());
+    measured["predicted"]["is_measured"] = Value::from(true);
+    of_measured["is_measured"] = Value::from(true);
+    refuse(&measured, &of_measured, "nothing is measured");
+
     // Without a host there is less to follow, and what is left out is said.
-    workplace.succeed(&[&schedule[..], &["--without", "pi"]].concat());
+    let said = in_one_line(&workplace.succeed(&[&schedule[..], &["--without", "pi"]].concat()));
+    assert!(said.contains(" ms without pi (exact)") && said.contains("and no host was left out"), "{said}");
     let holds = in_one_line(&workplace.succeed(&certify));
-    assert!(holds.contains("follow each other, without pi."), "{holds}");
+    assert!(holds.contains("Nothing runs on pi."), "{holds}");
+    let (mut of_both, without_pi) = (planned.clone(), read("certificate.json"));
+    of_both["predicted"]["searched"] = read("schedule.json")["predicted"]["searched"].clone();
+    let mut leaves_out = certificate.clone();
+    leaves_out["hosts"] = without_pi["hosts"].clone();
+    refuse(&of_both, &leaves_out, "leaves out the host 'pi'");
     let mut of_all = read("certificate.json");
     of_all["hosts"]["without"] = serde_json::json!([]);
     refuse(&read("schedule.json"), &of_all, "has a shorter period");
@@ -238,7 +255,7 @@ fn every_built_in_system_is_planned_for_and_proven() {
             .map(|field| report["schedule"]["predicted"][field].as_f64().unwrap());
         assert!(bound <= period && period > 0.0, "{name}: {bound} {period}");
         let holds = workplace.succeed(&["certify", "--system", &name]);
-        assert!(in_one_line(&holds).contains("checked over all of it"), "{name}: {holds}");
+        assert!(in_one_line(&holds).contains("checked by following all of it"), "{name}: {holds}");
     }
     assert_eq!(count, 10);
 }

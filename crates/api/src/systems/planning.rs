@@ -148,10 +148,12 @@ fn proof(
 ) -> Option<HostsProof> {
     let board = table.board_without_other_drivers(hosts.machine().board());
     let blocks = NetworkBlocks { graph: network.graph(), chain: network.chain() };
-    can_check_hosts(blocks, &board, table, without).then(|| HostsProof {
+    let names = hosts.system().hosts().iter().map(|host| &host.id);
+    let without: Vec<String> = names.filter(|name| without.contains(name)).cloned().collect();
+    can_check_hosts(blocks, &board, table, &without).then(|| HostsProof {
         period_nanoseconds: shortest.0,
         blocks: network.chain().blocks().len(),
-        without: without.to_vec(),
+        without,
     })
 }
 

@@ -2,25 +2,27 @@
 
 use std::collections::HashMap;
 
+use super::host_visits::{Arrival, HostVisits, Origin, Visited};
 use super::system::SystemStages;
-use super::visit::{Arrival, Origin, Visited, Visitor};
 
 /// A set of hosts, as a mask of their places.
 type HostMask = usize;
 
 /// Whether there is a pipeline whose stages and links all have a shorter period than this.
 pub(super) fn has_pipeline_below(system: &SystemStages<'_>, period: u64) -> bool {
-    let mut visitors: Vec<Visitor<'_>> = system.places().map(|place| Visitor::new(system, place, period)).collect();
+    let mut hosts: Vec<HostVisits<'_>> = system.places().map(|place| HostVisits::new(system, place, period)).collect();
     let mut arrivals: HashMap<(HostMask, usize), Vec<Arrival>> = HashMap::new();
     for place in system.places() {
         arrivals.insert((0, place), vec![Arrival { origin: Origin::Outside, starts: vec![0] }]);
     }
 
     // Sets of hosts only ever grow: when one comes, all that leads there has been.
-    for done in 0..1 << system.places().len() {
-        for (place, visitor) in visitors.iter_mut().enumerate().filter(|(place, _)| done >> place & 1 == 0) {
+    let all: HostMask = 1 << system.places().len();
+    for done in 0..all {
+        for (place, host) in hosts.iter_mut().enumerate() {
+            // Nothing arrives where it has been.
             let Some(arrived) = arrivals.remove(&(done, place)) else { continue };
-            let Visited { is_end_reached, departures } = visitor.visit(&arrived);
+            let Visited { is_end_reached, departures } = host.visit(&arrived);
             if is_end_reached {
                 return true;
             }

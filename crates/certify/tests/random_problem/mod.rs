@@ -59,7 +59,12 @@ pub(crate) fn graph(rows: Option<usize>, random: &mut ChaCha8Rng) -> Graph {
 /// Two clusters, and a GPU that may have a memory of its own.
 fn random_board(graph: &Graph, random: &mut ChaCha8Rng) -> Board {
     let texts = ["B2+s2+G", "B3+s1+G", "B2+m1+s1", "B1+G+N"];
-    let mut document: BoardDocument = board(texts[random.random_range(0..texts.len())]).to_document();
+    board_of(texts[random.random_range(0..texts.len())], graph, random)
+}
+
+/// A board some of whose accelerators have memories of their own.
+pub(crate) fn board_of(text: &str, graph: &Graph, random: &mut ChaCha8Rng) -> Board {
+    let mut document: BoardDocument = board(text).to_document();
     for accelerator in &mut document.accelerators {
         // Just enough for some of the operators, or a byte less.
         let start = random.random_range(0..OPERATORS);

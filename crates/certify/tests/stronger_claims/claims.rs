@@ -7,7 +7,7 @@ use millstream_certify::{
     CERTIFICATE_FORMAT, CERTIFICATE_VERSION, Certificate, CertifyError, NetworkBlocks, ReachedState, SearchedProof,
     SearchedTeams, SingleProcessorProof, check,
 };
-use millstream_cost::Nanoseconds;
+use millstream_cost::{CostTable, Nanoseconds};
 use millstream_schedule::{
     BoardReference, ModelReference, Objective, Prediction, SCHEDULE_FORMAT, SCHEDULE_VERSION, Schedule,
     ScheduleDocument, SearchedBound, SearchedSpace, StatedConstraints,
@@ -84,6 +84,12 @@ fn origin(network: &str) -> (Provenance, ModelReference) {
     (provenance, ModelReference { name, source, digest: "0".into(), dimensions: Vec::new(), batch: 1 })
 }
 
+/// Whether some cluster or accelerator has a link to another one.
+fn do_senders_matter(table: &CostTable) -> bool {
+    let mut all = table.class_ids();
+    all.any(|from| table.class_ids().any(|to| table.link(from, to).is_some()))
+}
+
 /// What can be proven of a schedule.
 pub(crate) fn claims(instance: &Instance, schedule: &Schedule, random: &mut ChaCha8Rng) -> Claims {
     let Instance { graph, chain, board, table } = instance;
@@ -91,9 +97,8 @@ pub(crate) fn claims(instance: &Instance, schedule: &Schedule, random: &mut ChaC
     let throughput = throughput_proof(instance, random);
     let bound = Nanoseconds(throughput.period_nanoseconds).seconds();
     let pipelines = Pipelines::of(instance);
-    let all: Vec<_> = table.class_ids().collect();
-    let do_senders_matter = all.iter().any(|&from| all.iter().any(|&to| table.link(from, to).is_some()));
     let shortest = pipelines.shortest();
+    let do_senders_matter = do_senders_matter(table);
     let reached_below = move |period: u64| pipelines.reached_below(period, do_senders_matter);
     let single_processors = shortest.map(|period_nanoseconds| SingleProcessorProof {
         period_nanoseconds,

@@ -96,7 +96,7 @@ pub(crate) enum Command {
     Schedule(ScheduleCommand),
     /// Check what is proven of a schedule, without searching
     #[command(
-        after_help = "Example:\n  cargo xtask schedule --model zoo:googlenet --certificate certificate.json\n  cargo xtask certify --certificate certificate.json"
+        after_help = "Example:\n  cargo xtask schedule --model zoo:googlenet --certificate certificate.json\n  cargo xtask certify --certificate certificate.json\n  cargo xtask certify --system robot.json --certificate certificate.json"
     )]
     Certify(CertifyCommand),
     /// Stream frames through a schedule and check the results

@@ -1,7 +1,7 @@
 //! `certify`: the check of a certificate, and what it proves of its schedule.
 
 use anyhow::{Result, bail};
-use millstream::{CostSource, Hosts, Scheduled, certify, read_schedules};
+use millstream::{CostSource, Hosts, Machine, Scheduled, certify, read_schedules};
 use millstream_certify::{Certificate, HostsProof};
 use millstream_cost::Nanoseconds;
 use millstream_report::{Fact, in_words, milliseconds};
@@ -29,21 +29,22 @@ pub(crate) fn run(command: &CertifyCommand) -> Result<()> {
     if command.json {
         return output::json(&certificate);
     }
-    print(&certificate, scheduled, machine.board().memory_bytes_per_second().is_some());
+    print(&certificate, scheduled, &machine, hosts.is_some());
     Ok(())
 }
 
 /// Says what is proven, and what is not.
-fn print(certificate: &Certificate, scheduled: &Scheduled, is_memory_shared: bool) {
+fn print(certificate: &Certificate, scheduled: &Scheduled, machine: &Machine, is_system: bool) {
     let Certificate { model, board, configuration, .. } = certificate;
     output::line(format!("The certificate holds for {configuration}: {} on {}.", model.name, board.name));
-    let memory = if is_memory_shared { ", even without memory contention" } else { "" };
+    let memory =
+        if machine.board().memory_bytes_per_second().is_some() { ", even without memory contention" } else { "" };
     let mut facts = vec![Fact::new("Bound", bound(certificate)), Fact::new("Predicted", promise(certificate))];
-    if let Some(proof) = &certificate.hosts {
-        facts.push(Fact::new("Searched", over_hosts(proof)));
+    let promised = scheduled.document.predicted.searched.as_ref();
+    if is_system {
+        facts.push(Fact::new("Searched", over_hosts(certificate, promised)));
     } else {
         facts.push(Fact::new("Single", single(certificate, memory)));
-        let promised = scheduled.document.predicted.searched.as_ref();
         facts.push(Fact::new("Searched", searched(certificate, promised, memory)));
     }
     output::facts(&facts);
@@ -103,14 +104,25 @@ fn searched(certificate: &Certificate, promised: Option<&SearchedBound>, memory:
     )
 }
 
-fn over_hosts(proof: &HostsProof) -> String {
-    let least = milliseconds_of(proof.period_nanoseconds);
-    let without = match proof.without.as_slice() {
+/// What is said of pipelines over several hosts.
+fn over_hosts(certificate: &Certificate, promised: Option<&SearchedBound>) -> String {
+    let Some(HostsProof { period_nanoseconds, without, .. }) = &certificate.hosts else {
+        return match promised {
+            None => "nothing is proven of the shortest period over the hosts: the schedule promises none.".to_owned(),
+            Some(SearchedBound { period_seconds, .. }) => format!(
+                "not proven, as there are too many pipelines: that {} ms is the shortest period over the hosts.",
+                milliseconds(*period_seconds)
+            ),
+        };
+    };
+    let without = match without.as_slice() {
         [] => String::new(),
-        hosts => format!(", without {}", hosts.join(", ")),
+        hosts => format!(" Nothing runs on {}.", hosts.join(", ")),
     };
     format!(
-        "all that was searched takes {least} ms at least, and something takes no longer: checked over all of it. Searched were {}{without}.",
+        "the shortest period of all that was searched is {} ms, where memories have room for it and nobody waits for a link within a host: \
+         checked by following all of it. Searched were {}.{without}",
+        milliseconds_of(*period_nanoseconds),
         SearchedSpace::Hosts
     )
 }

@@ -19,10 +19,8 @@ impl Problem {
             None => self.costs.times.time(way, senders, blocks),
             Some(team) => self.teams[team].time(self.settings.team_time_kind, senders, blocks),
         };
-        match &self.costs.crossing {
-            None => time,
-            Some(crossing) => possible(time? + crossing.of(blocks)),
-        }
+        let crossing = self.costs.crossing.as_ref().map_or(Nanoseconds::ZERO, |crossing| crossing.of(blocks));
+        possible(time? + crossing)
     }
 
     /// Times of replicas of a stage; `None` if one can't run it.

@@ -19,7 +19,11 @@ const TIME_LIMIT: Nanoseconds = Nanoseconds(u64::MAX / 4);
 
 /// The time of a stage, at least a nanosecond; `None` if it reaches the limit and counts as impossible.
 pub(crate) fn possible(time: Nanoseconds) -> Option<Nanoseconds> {
-    (time < TIME_LIMIT).then(|| time.max(Nanoseconds(1)))
+    within_limit(time).map(|time| time.max(Nanoseconds(1)))
+}
+
+fn within_limit(time: Nanoseconds) -> Option<Nanoseconds> {
+    Some(time).filter(|time| *time < TIME_LIMIT)
 }
 
 /// Times of stages, and what they occupy of links.
@@ -96,8 +100,8 @@ impl StageTimes {
         self.classes
     }
 
-    /// Time of the stage of these blocks on a class that takes its frames over from these senders; `None` if it can't
-    /// run there.
+    /// Time of the stage of these blocks on a class that takes its frames over from these senders, which may be nothing
+    /// at all; `None` if it can't run there.
     #[inline]
     pub(crate) fn time(&self, class: WayId, senders: Senders, blocks: BlockRange) -> Option<Nanoseconds> {
         *self.times[senders.index() * self.classes + class.index()].at(blocks)
@@ -170,7 +174,7 @@ impl StageTimer<'_> {
                     self.longest(entry, |from| self.table.hand_over(from, class, bytes))
                 }
             };
-            possible(Nanoseconds(work.0.saturating_add(hand_over.0)))
+            within_limit(Nanoseconds(work.0.saturating_add(hand_over.0)))
         })
     }
 

@@ -64,12 +64,17 @@ pub(super) fn schedule(command: &ScheduleCommand, system: &Path) -> Result<()> {
     };
     let network = Network::open(model, options)?.with_inputs(&command.inputs.inputs())?;
     warn_of_unpredictable(&network);
-    let planned = plan_system(&hosts, &network, &command.aim(), &command.on_hosts())?;
+    for [idle, used] in hosts.other_drivers(&network)? {
+        let why = "with which the network's operators take no longer";
+        output::remark(format!("{idle} is not used: it is the same device as {used}, {why}"));
+    }
+    let on = command.on_hosts();
+    let planned = plan_system(&hosts, &network, &command.aim(), &on)?;
     files::write(&command.output, &files::to_json(&planned.document)?)?;
     if command.json {
         output::json(&report(&planned, command.objective))?;
     } else {
-        print(&hosts, &network, &planned, command.objective);
+        print(&hosts, &network, &planned, (command.objective, &on.without));
     }
     if let Some(path) = &command.certificate {
         files::write(path, &files::to_json(&planned.certificate())?)?;
@@ -127,7 +132,7 @@ fn front_rows(planned: &SystemPlan, objective: Objective) -> Vec<FrontRow> {
     planned.front.iter().map(row).collect()
 }
 
-fn print(hosts: &Hosts, network: &Network, planned: &SystemPlan, objective: Objective) {
+fn print(hosts: &Hosts, network: &Network, planned: &SystemPlan, (objective, without): (Objective, &[String])) {
     let document = &planned.document;
     output::line(network_line(network, hosts.machine().board()));
     print_front(&front_rows(planned, objective), "predicted");
@@ -141,7 +146,7 @@ fn print(hosts: &Hosts, network: &Network, planned: &SystemPlan, objective: Obje
     output::line("\nBeside what is usually done, each host running its part as well as it can:\n");
     output::table(&rival_table(planned, objective));
     output::line("");
-    let mut facts = prediction_facts(&document.predicted, &bound(planned));
+    let mut facts = prediction_facts(&document.predicted, &bound(planned, without));
     facts.extend(planned.evaluation.link_bottleneck().map(link_fact));
     facts.extend(frames_fact(network, planned));
     facts.extend(precision_fact(&planned.crossings));
@@ -219,7 +224,7 @@ fn rival_table(planned: &SystemPlan, objective: Objective) -> Table {
 }
 
 /// What is proven.
-fn bound(planned: &SystemPlan) -> String {
+fn bound(planned: &SystemPlan, without: &[String]) -> String {
     let (period, bound) = (planned.plan.period.seconds(), planned.bound.period.seconds());
     let above = 100.0 * (period / bound.max(1e-12) - 1.0);
     let shortest = milliseconds(planned.shortest().seconds());
@@ -228,7 +233,8 @@ fn bound(planned: &SystemPlan) -> String {
     } else if planned.is_exact {
         format!(
             "The shortest period of contiguous stages, each on one processor of one host or replicas of it, where the stages of a host follow \
-             each other, is {shortest} ms (exact)."
+             each other, is {shortest} ms{} (exact).",
+            left_out(without)
         )
     } else {
         format!(
@@ -237,9 +243,15 @@ fn bound(planned: &SystemPlan) -> String {
         )
     };
     format!(
-        "no schedule by these costs has a period below {} ms, even if links took no time; this schedule's is at most {above:.1} % above that.\n{found}",
+        "no schedule by these costs has a period below {} ms, even if links took no time{}; this schedule's is at most {above:.1} % above that.\n{found}",
         milliseconds(bound),
+        if without.is_empty() { "" } else { " and no host was left out" },
     )
+}
+
+/// Names hosts that nothing runs on.
+fn left_out(without: &[String]) -> String {
+    if without.is_empty() { String::new() } else { format!(" without {}", without.join(", ")) }
 }
 
 /// Says what frames cost where they come from outside, and results where they go there, unless that is nothing.
