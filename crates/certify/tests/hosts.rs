@@ -95,11 +95,14 @@ fn with_zeros(mut table: CostTable, random: &mut ChaCha8Rng) -> CostTable {
     table
 }
 
+/// Clusters and accelerators with how many of their cores are meant.
+type Units = Vec<(String, usize)>;
+
 /// Pipelines, stage by stage.
 struct Enumeration<'a> {
     case: &'a HostsCase,
     /// Per host, its clusters and accelerators with how many cores they have.
-    hosts: Vec<Vec<(String, usize)>>,
+    hosts: Vec<Units>,
     shortest: Option<u64>,
 }
 
@@ -179,14 +182,14 @@ impl<'a> Enumeration<'a> {
 }
 
 /// All sets of processors of some cores, each with what it leaves.
-fn replicas(free: &[(String, usize)]) -> Vec<(Vec<(String, usize)>, Vec<(String, usize)>)> {
-    let mut all = vec![(Vec::new(), free.to_vec())];
+fn replicas(free: &[(String, usize)]) -> Vec<(Units, Units)> {
+    let mut all: Vec<(Units, Units)> = vec![(Vec::new(), free.to_vec())];
     let mut place = 0;
     while let Some((taken, left)) = all.get(place).cloned() {
         place += 1;
         for unit in 0..left.len() {
             for cores in 1..=left[unit].1 {
-                let mut more: (Vec<(String, usize)>, Vec<(String, usize)>) = (taken.clone(), left.clone());
+                let mut more = (taken.clone(), left.clone());
                 more.0.push((left[unit].0.clone(), cores));
                 more.1[unit].1 -= cores;
                 // Each set once, in one order.
