@@ -1,10 +1,8 @@
-//! Other work for all cores, and what processor time a process has had.
+//! Other work for all cores.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-
-use rustix::time::{ClockId, clock_gettime};
 
 /// Keeps all cores busy until it is dropped.
 pub(super) struct Busy(Arc<AtomicBool>);
@@ -28,10 +26,4 @@ impl Drop for Busy {
     fn drop(&mut self) {
         self.0.store(true, Ordering::Relaxed);
     }
-}
-
-/// Processor time of this process so far.
-pub(super) fn processor_seconds() -> f64 {
-    let time = clock_gettime(ClockId::ProcessCPUTime);
-    time.tv_sec as f64 + 1e-9 * time.tv_nsec as f64
 }

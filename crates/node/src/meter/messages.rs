@@ -11,6 +11,8 @@ use millstream_distributed::{FrameTag, FrameValue, Message, MessageKind, PlanId}
 pub(super) enum Purpose {
     /// It is answered.
     Echo,
+    /// It is answered with the processor time so far.
+    Time,
     /// The other end is to keep its cores busy from now on.
     BeBusy,
     /// And no longer.
@@ -20,7 +22,7 @@ pub(super) enum Purpose {
 }
 
 impl Purpose {
-    const ALL: [Self; 4] = [Self::Echo, Self::BeBusy, Self::BeIdle, Self::End];
+    const ALL: [Self; 5] = [Self::Echo, Self::Time, Self::BeBusy, Self::BeIdle, Self::End];
 }
 
 /// What stands beside the value that a message brings.
@@ -29,7 +31,8 @@ pub(super) struct Header {
     pub(super) purpose: Purpose,
     /// Of the message, which its answer has as well.
     pub(super) number: u64,
-    /// How many bytes the answer is to have, or in answers the processor time so far in microseconds.
+    /// How many bytes the answer is to have, or in answers to [`Purpose::Time`] the processor time so far in
+    /// microseconds.
     pub(super) said: u64,
 }
 
@@ -67,7 +70,7 @@ mod tests {
     #[test]
     fn what_is_said_beside_values_of_any_size_comes_back() {
         let mut messages = Messages::default();
-        for (purpose, bytes) in Purpose::ALL.into_iter().zip([0, 4, 1 << 12, 1 << 14]) {
+        for (purpose, bytes) in Purpose::ALL.into_iter().zip([0, 4, 1 << 12, 1 << 14, 8]) {
             let header = Header { purpose, number: 7, said: 9 };
             let encoded = messages.encode(header, bytes).unwrap();
             assert!((bytes..bytes + 400).contains(&encoded.len()), "{}", encoded.len());

@@ -8,6 +8,7 @@ mod busy;
 mod line;
 mod messages;
 mod pace;
+mod processor_time;
 mod results;
 
 use std::time::{Duration, Instant};
@@ -16,10 +17,11 @@ use anyhow::{Result, bail};
 use crossbeam_channel::{Receiver, RecvTimeoutError};
 use millstream_distributed::{HostId, Peer};
 
-use self::busy::{Busy, processor_seconds};
+use self::busy::Busy;
 pub use self::line::TransferLine;
 use self::messages::{Header, Messages, Purpose};
 pub use self::pace::Pace;
+use self::processor_time::processor_seconds;
 pub use self::results::{Direction, Sample};
 use crate::transport::{Incoming, Outlet, Transport};
 
@@ -48,11 +50,13 @@ pub fn echo(transport: Transport) -> Result<()> {
             Purpose::BeBusy if busy.is_none() => busy = Some(Busy::begin()),
             Purpose::BeIdle => drop(busy.take()),
             Purpose::End => return Ok(()),
-            Purpose::BeBusy | Purpose::Echo => {}
+            Purpose::BeBusy | Purpose::Echo | Purpose::Time => {}
         }
         // No larger than what is measured, whoever asks.
         let bytes = usize::try_from(asked.said).unwrap_or(0).min(SIZES.iter().copied().max().unwrap_or(0));
-        let answer = Header { said: (processor_seconds() * 1e6) as u64, ..asked };
+        // Looking at the time takes longer than answering.
+        let said = if asked.purpose == Purpose::Time { (processor_seconds() * 1e6) as u64 } else { 0 };
+        let answer = Header { said, ..asked };
         outlet.send(from, &messages.encode(answer, bytes)?)?;
     }
     Ok(())
@@ -159,7 +163,7 @@ impl Meter {
         Ok(())
     }
 
-    /// The time until the answer is there, and the processor time of the other end.
+    /// The time until the answer is there, and the processor time of the other end, where that is what was asked for.
     fn ask(&mut self, purpose: Purpose, size: usize, answer: usize) -> Result<(f64, f64)> {
         loop {
             let sent = Instant::now();
@@ -226,7 +230,7 @@ impl Meter {
 
     /// Processor time of both ends so far, first that of the meter's.
     fn processor_seconds(&mut self) -> Result<[f64; 2]> {
-        let echo = self.ask(Purpose::Echo, NOTHING, NOTHING)?.1;
+        let echo = self.ask(Purpose::Time, NOTHING, NOTHING)?.1;
         Ok([processor_seconds(), echo])
     }
 

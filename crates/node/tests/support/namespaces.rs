@@ -1,4 +1,4 @@
-//! Hosts in network namespaces of their own, with cables to this computer that are as slow as wanted.
+//! Hosts in network namespaces of their own, with cables to this computer that are as bad as wanted.
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -7,6 +7,19 @@ use std::time::{Duration, Instant};
 use std::{fs, net::TcpStream, thread};
 
 use millstream_test_support::not_tested;
+
+use crate::cable::Cable;
+
+/// Cables from hosts to this computer.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Cables {
+    /// As quick as the kernel is.
+    Free,
+    /// Of so much bandwidth, as `tc` has it.
+    Shaped(&'static str),
+    /// Whose packets this process carries.
+    Carried(Cable),
+}
 
 /// A namespace for each host, until this is dropped.
 pub(crate) struct Namespaces {
@@ -20,13 +33,13 @@ pub(crate) struct Namespaces {
 
 impl Namespaces {
     /// `None` with a word about it where that is not possible, unless it is needed.
-    pub(crate) fn new(hosts: &[&str], rate: Option<&str>) -> Option<Self> {
+    pub(crate) fn new(hosts: &[&str], cables: Cables) -> Option<Self> {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let hosts = hosts.iter().map(|host| (*host).to_owned()).collect();
         let (own, count) = (std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
         let network = 64 + (own * 8 + count) % 128;
         let namespaces = Self { hosts, mark: format!("ms{own}{count}"), network, servers: Vec::new() };
-        match namespaces.make(rate) {
+        match namespaces.make(cables) {
             Ok(()) => Some(namespaces),
             Err(reason) => {
                 not_tested("NAMESPACES", reason);
@@ -35,14 +48,23 @@ impl Namespaces {
         }
     }
 
-    fn make(&self, rate: Option<&str>) -> Result<(), String> {
+    fn make(&self, cables: Cables) -> Result<(), String> {
         for (place, host) in self.hosts.iter().enumerate() {
             let (name, cable) = (self.name(host), self.cable(place));
             let (here, there) = (format!("{}/24", self.gateway(place)), format!("{}/24", self.address(place)));
             tell(&format!("ip netns add {name}"))?;
-            tell(&format!("ip link add {cable} type veth peer name eth0 netns {name}"))?;
+            match cables {
+                Cables::Free | Cables::Shaped(_) => {
+                    tell(&format!("ip link add {cable} type veth peer name eth0 netns {name}"))?;
+                }
+                Cables::Carried(carried) => {
+                    let failed = |error: std::io::Error| format!("no cable to {name}: {error}");
+                    carried.lay(&cable, &name, "eth0").map_err(failed)?;
+                }
+            }
             tell(&format!("ip addr add {here} dev {cable}"))?;
             tell(&format!("ip link set {cable} up"))?;
+
             for more in [
                 format!("ip addr add {there} dev eth0"),
                 "ip link set eth0 up".to_owned(),
@@ -51,7 +73,7 @@ impl Namespaces {
             ] {
                 tell(&format!("ip netns exec {name} {more}"))?;
             }
-            if let Some(rate) = rate {
+            if let Cables::Shaped(rate) = cables {
                 let shape =
                     |device: &str| format!("tc qdisc add dev {device} root tbf rate {rate} burst 64kb latency 500ms");
                 tell(&shape(&cable))?;
