@@ -18,9 +18,10 @@ use system::{SystemStages, Unfollowable};
 /// the period that is said to be the shortest: they must not come to the end, and those that have this period must.
 ///
 /// A stage is on one host, on a processor or on replicas of it, as on a single board, and pays for what comes from other
-/// hosts and goes to them, or comes from outside and goes there. The stages of a host follow each other. What memories
-/// have room for, and what several stages take over the same link within a host, is not looked at: so a period is
-/// accepted that only what does not fit, or waits there, would have; nothing has a shorter one.
+/// hosts and goes to them, or comes from outside and goes there. The stages of a host follow each other.
+///
+/// Nothing has a shorter period. What memories have room for, and what several stages take over the same link within a
+/// host, is not looked at: that something has just this period is only so where neither is in the way.
 ///
 /// # Errors
 /// [`CertifyError::Hosts`] if another period is the shortest, or they can't be followed.
