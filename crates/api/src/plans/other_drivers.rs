@@ -1,25 +1,29 @@
 //! Accelerators that run nothing because another one drives the same device.
 
-use millstream_board::Board;
+use millstream_board::{Accelerator, Board};
 use millstream_cost::CostTable;
 
 use crate::control::{Control, Event};
 
 /// Says which accelerators are not used because another one drives their device.
 pub(crate) fn report_other_drivers(board: &Board, table: &CostTable, control: &Control) {
-    for (idle, used) in table.other_drivers(board) {
-        let text = format!(
+    other_drivers(board, table).iter().for_each(|text| control.emit(&Event::OtherDriver(text)));
+}
+
+/// A sentence on each accelerator that is not used because another one drives its device.
+pub(crate) fn other_drivers(board: &Board, table: &CostTable) -> Vec<String> {
+    let text = |(idle, used): (&Accelerator, &Accelerator)| {
+        format!(
             "{} is not used: it is the same device as {}, with which the network's operators take no longer",
             idle.label, used.label
-        );
-        control.emit(&Event::OtherDriver(&text));
-    }
+        )
+    };
+    table.other_drivers(board).into_iter().map(text).collect()
 }
 
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-    use millstream_board::Accelerator;
     use millstream_onnx::ReadOptions;
     use millstream_pipeline::Objective;
     use millstream_test_support::{board, table};

@@ -2,9 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use millstream_board::{
-    Board, BoardSource, Host, HostDocument, ProcessorClass, System, SystemDocument, TransferPrecision, label_in,
-};
+use millstream_board::{Board, BoardSource, HostDocument, ProcessorClass, System, SystemDocument, TransferPrecision};
 use millstream_cost::{CostTable, DerivedClass, FrameCost, HostCrossing};
 use millstream_pipeline::HostPlace;
 
@@ -102,29 +100,8 @@ impl Hosts {
     /// # Errors
     /// [`Error::File`] if the cost models of a host are not usable.
     pub fn table(&self, network: &Network) -> Result<CostTable, Error> {
-        let tables = self.tables(network)?;
-        let named = self.system.hosts().iter().zip(&tables).map(|(host, table)| (host.id.as_str(), table));
-        let table = CostTable::of_hosts(&named.collect::<Vec<_>>(), HostCrossing::all(&self.system));
-        Ok(table.with_frame_costs(FrameCost::all(&self.system)))
-    }
-
-    /// Accelerators that run nothing of a network because another one drives the same device, each with that one.
-    ///
-    /// # Errors
-    /// As [`Hosts::table`].
-    pub fn other_drivers(&self, network: &Network) -> Result<Vec<[String; 2]>, Error> {
-        let tables = self.tables(network)?;
-        let of_host = |(host, table): (&Host, &CostTable)| -> Vec<[String; 2]> {
-            let drivers = table.other_drivers(&host.board).into_iter();
-            drivers.map(|(idle, used)| [&idle.label, &used.label].map(|label| label_in(&host.id, label))).collect()
-        };
-        Ok(self.system.hosts().iter().zip(&tables).flat_map(of_host).collect())
-    }
-
-    /// The costs of each host by itself, with one driver of each of its devices.
-    fn tables(&self, network: &Network) -> Result<Vec<CostTable>, Error> {
-        let of_host = |(host, described): (&Host, &DescribedHost)| {
-            let DescribedHost { board, costs, .. } = described;
+        let mut tables = Vec::new();
+        for (host, DescribedHost { board, costs, .. }) in self.system.hosts().iter().zip(&self.described) {
             let machine = Machine::of_board(board.clone());
             let whole = CostSource::Models(costs).table(network, &machine)?;
             let whole = whole.within_memory_of(board, network.graph());
@@ -134,9 +111,12 @@ impl Hosts {
                 Some(DerivedClass { class, like, slowdown: 1.0 })
             };
             let classes: Vec<_> = host.board.processor_classes().filter_map(class).collect();
-            Ok(whole.derived(&classes).with_one_driver_of_each_device(&host.board, &[]))
-        };
-        self.system.hosts().iter().zip(&self.described).map(of_host).collect()
+            let table = whole.derived(&classes).with_one_driver_of_each_device(&host.board, &[]);
+            tables.push((host.id.as_str(), table));
+        }
+        let tables: Vec<(&str, &CostTable)> = tables.iter().map(|(host, table)| (*host, table)).collect();
+        let table = CostTable::of_hosts(&tables, HostCrossing::all(&self.system));
+        Ok(table.with_frame_costs(FrameCost::all(&self.system)))
     }
 }
 

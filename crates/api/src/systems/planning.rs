@@ -11,6 +11,7 @@ use millstream_sim::SteadyState;
 use crate::certifying::written;
 use crate::error::Error;
 use crate::network::Network;
+use crate::plans::other_drivers::other_drivers;
 use crate::plans::shared_memory::simulated;
 use crate::plans::{Aim, replica_seconds};
 use crate::schedules::document;
@@ -41,6 +42,8 @@ pub struct SystemPlan {
     pub bound: ThroughputBound,
     /// What others would do.
     pub rivals: Vec<SystemRival>,
+    /// A sentence on each accelerator that is not used because another one drives its device.
+    pub other_drivers: Vec<String>,
     /// The costs that all this is by.
     pub table: CostTable,
     problem: SystemProblem,
@@ -131,6 +134,7 @@ pub fn plan_system(hosts: &Hosts, network: &Network, aim: &Aim, on: &OnHosts) ->
         document,
         bound,
         rivals,
+        other_drivers: other_drivers(board, &table),
         table,
         problem,
         shortest,

@@ -64,12 +64,9 @@ pub(super) fn schedule(command: &ScheduleCommand, system: &Path) -> Result<()> {
     };
     let network = Network::open(model, options)?.with_inputs(&command.inputs.inputs())?;
     warn_of_unpredictable(&network);
-    for [idle, used] in hosts.other_drivers(&network)? {
-        let why = "with which the network's operators take no longer";
-        output::remark(format!("{idle} is not used: it is the same device as {used}, {why}"));
-    }
     let on = command.on_hosts();
     let planned = plan_system(&hosts, &network, &command.aim(), &on)?;
+    planned.other_drivers.iter().for_each(output::remark);
     files::write(&command.output, &files::to_json(&planned.document)?)?;
     if command.json {
         output::json(&report(&planned, command.objective))?;
