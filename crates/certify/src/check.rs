@@ -68,21 +68,23 @@ pub fn check(
     number("the gap", certificate.gap, predicted / bound.max(1e-12) - 1.0)?;
     let promised = schedule.predicted.lower_bound_period_seconds;
     same("lower bound", &bound, &promised, seconds)?;
-    if searched.hosts().is_empty() {
-        check_of_board(certificate, schedule, network, board, &searched)
-    } else {
-        check_of_hosts(certificate, schedule, network, board, &searched)
-    }
+    let checked = Checked { certificate, schedule, network, board, table: &searched };
+    if searched.hosts().is_empty() { check_of_board(checked) } else { check_of_hosts(checked) }
+}
+
+/// A certificate and its schedule, with what both are of. No operator is faster in the table than the memory.
+#[derive(Clone, Copy)]
+struct Checked<'a> {
+    certificate: &'a Certificate,
+    schedule: &'a ScheduleDocument,
+    network: NetworkBlocks<'a>,
+    board: &'a Board,
+    table: &'a CostTable,
 }
 
 /// Checks what is proven of pipelines on a single board, and that it is all that the schedule says of them.
-fn check_of_board(
-    certificate: &Certificate,
-    schedule: &ScheduleDocument,
-    network: NetworkBlocks<'_>,
-    board: &Board,
-    table: &CostTable,
-) -> Result<(), CertifyError> {
+fn check_of_board(checked: Checked<'_>) -> Result<(), CertifyError> {
+    let Checked { certificate, network, board, table, .. } = checked;
     if certificate.hosts.is_some() {
         return Err(CertifyError::Hosts { detail: "the schedule is of a single board".to_owned() });
     }
@@ -92,17 +94,12 @@ fn check_of_board(
     if let Some(proof) = &certificate.searched {
         check_searched(proof, network, board, table)?;
     }
-    check_promised_bound(certificate, schedule, network, board, table)
+    check_promised_bound(checked)
 }
 
 /// Checks what is proven of pipelines over several hosts, and that it is all that the schedule says of them.
-fn check_of_hosts(
-    certificate: &Certificate,
-    schedule: &ScheduleDocument,
-    network: NetworkBlocks<'_>,
-    board: &Board,
-    table: &CostTable,
-) -> Result<(), CertifyError> {
+fn check_of_hosts(checked: Checked<'_>) -> Result<(), CertifyError> {
+    let Checked { certificate, schedule, network, board, table } = checked;
     if certificate.single_processors.is_some() || certificate.searched.is_some() {
         let detail = "it proves something of a single board, and the schedule is of several hosts".to_owned();
         return Err(CertifyError::Hosts { detail });
@@ -139,13 +136,8 @@ fn check_uses_none_of(without: &[String], schedule: &ScheduleDocument) -> Result
 
 /// Whether what the schedule says of all that was searched is what the certificate proves, and nothing is missing there
 /// that can be written down.
-fn check_promised_bound(
-    certificate: &Certificate,
-    schedule: &ScheduleDocument,
-    network: NetworkBlocks<'_>,
-    board: &Board,
-    table: &CostTable,
-) -> Result<(), CertifyError> {
+fn check_promised_bound(checked: Checked<'_>) -> Result<(), CertifyError> {
+    let Checked { certificate, schedule, network, board, table } = checked;
     let Some(promised) = &schedule.predicted.searched else { return Ok(()) };
     let missing = |what| Err(CertifyError::Missing { what });
     let is_incomplete = certificate.single_processors.is_none() || certificate.searched.is_none();
