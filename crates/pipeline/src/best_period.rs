@@ -2,7 +2,7 @@
 
 use crate::error::PipelineError;
 use crate::front::pareto_front::pareto_front;
-use crate::lazy_evaluation::is_about_as_short;
+use crate::lazy_evaluation::{is_about_as_short, with_evaluated_teams};
 use crate::period::period_search::shortest_period;
 use crate::plan::Plan;
 use crate::problem::Problem;
@@ -29,7 +29,7 @@ use crate::problem::Problem;
 pub fn best_period(problem: &Problem) -> Result<Plan, PipelineError> {
     let is_beaten =
         |hoped: &Plan, known: &[Plan]| known.iter().any(|plan| is_about_as_short(plan.period, hoped.period));
-    let plans = problem.with_evaluated_teams(|problem| Ok(vec![shortest_period(problem)?]), is_beaten)?;
+    let plans = with_evaluated_teams(problem, |problem| Ok(vec![shortest_period(problem)?]), is_beaten)?;
     let best = plans.into_iter().next().ok_or(PipelineError::Infeasible)?;
     let by_stages = best.period;
     let best = problem.with_link_periods(vec![best]).pop().ok_or(PipelineError::Infeasible)?;

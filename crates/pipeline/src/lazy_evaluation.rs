@@ -6,14 +6,14 @@ use millstream_partition::BlockRange;
 
 use crate::board::senders::Senders;
 use crate::error::PipelineError;
-use crate::plan::{Plan, PlannedStage};
+use crate::plan::Plan;
 use crate::problem::Problem;
 use crate::problem::search_settings::SearchSettings;
+use crate::teams::context::MOST_EVALUATIONS;
+use crate::teams::effort::Effort;
 use crate::teams::progress::SearchProgress;
 use crate::teams::team::TeamTime;
-use crate::teams::team_way::TeamTimeKind;
-use crate::times::range_table::ranges;
-use crate::ways::way::{StageWays, WayId};
+use crate::ways::way::WayId;
 
 /// A team is not evaluated for an improvement of less than this part of what is known.
 const NOT_WORTH: f64 = 0.005;
@@ -29,15 +29,60 @@ pub(crate) fn is_about_as_little(known: u64, hoped: u64) -> bool {
     known as f64 <= hoped as f64 * (1.0 + NOT_WORTH)
 }
 
+/// A problem with teams, which searches have evaluated where that may change what they find.
+pub(crate) trait LazyProblem: Sized + Sync {
+    /// A stage of a plan.
+    type Stage: Clone;
+
+    /// How much work searches put into teams; `None` if there is nothing to evaluate, because there are no teams, or
+    /// found times are not what counts.
+    fn effort(&self) -> Option<Effort>;
+
+    /// What evaluating teams has taken so far, in evaluations of single operators.
+    fn spent(&self) -> u64;
+
+    /// Whether a search should continue.
+    fn should_continue(&self, progress: &SearchProgress) -> bool;
+
+    /// The problem with what may be hoped for of teams that were not evaluated, by wide steps.
+    fn with_hoped_times(&self) -> Self;
+
+    /// The problem whose fronts need not have points that are hardly apart.
+    fn with_wide_steps(&self) -> Self;
+
+    /// The stages of a plan; `None` if the problem has not all of its teams.
+    fn stages_of(&self, plan: &Plan) -> Option<Vec<Self::Stage>>;
+
+    /// The plan of stages; `None` if one of them can't run.
+    fn plan_of(&self, stages: &[Self::Stage]) -> Option<Plan>;
+
+    /// What the stage at a place is made of.
+    fn parts_of<'s>(&'s self, stages: &'s [Self::Stage], place: usize) -> StageParts<'s>;
+
+    /// The ways of a stage's replicas, to be changed to others with as many cores.
+    fn ways_mut(stage: &mut Self::Stage) -> &mut [WayId];
+}
+
+/// What a stage is made of.
+pub(crate) struct StageParts<'a> {
+    /// What its replicas take.
+    pub(crate) problem: &'a Problem,
+    pub(crate) senders: Senders,
+    pub(crate) blocks: BlockRange,
+    /// Those of its replicas.
+    pub(crate) ways: &'a [WayId],
+}
+
 /// A stage's replica on a team whose time for the stage is not known yet.
-struct UnevaluatedReplica {
+struct UnevaluatedReplica<'a> {
     /// Its stage.
     stage: usize,
     /// Its place among the stage's replicas.
     replica: usize,
     /// Its team.
     way: WayId,
-    senders: Senders,
+    /// What its stage is made of.
+    parts: StageParts<'a>,
 }
 
 impl SearchSettings {
@@ -68,151 +113,118 @@ struct PlanEvaluation {
     plan: Option<Plan>,
 }
 
-impl Problem {
-    /// What a search finds, with teams evaluated as far as that can change it.
-    pub(crate) fn with_evaluated_teams(
-        &self,
-        search: impl Fn(&Self) -> Result<Vec<Plan>, PipelineError> + Sync,
-        is_beaten: impl Fn(&Plan, &[Plan]) -> bool,
-    ) -> Result<Vec<Plan>, PipelineError> {
-        if self.teams.is_empty() || self.settings.team_time_kind != TeamTimeKind::Found {
-            return search(self);
+/// What a search finds, with teams evaluated as far as that can change it.
+pub(crate) fn with_evaluated_teams<P: LazyProblem>(
+    problem: &P,
+    search: impl Fn(&P) -> Result<Vec<Plan>, PipelineError> + Sync,
+    is_beaten: impl Fn(&Plan, &[Plan]) -> bool,
+) -> Result<Vec<Plan>, PipelineError> {
+    if problem.effort().is_none() {
+        return search(problem);
+    }
+    // No team is evaluated meanwhile.
+    let (hopes, known) = side_by_side(|| search(&problem.with_hoped_times()), || search(&problem.with_wide_steps()));
+    let known = match known {
+        Err(PipelineError::Infeasible) => Vec::new(),
+        plans => plans?,
+    };
+    evaluate_promising_teams(problem, known, Some(hopes?), &search, is_beaten, MOST_ROUNDS)?;
+    search(problem)
+}
+
+/// Evaluates teams where that can change what a search finds.
+///
+/// The search is run with hopes in place of all times that are not known: bounds, times the ratio of times to bounds
+/// that evaluated teams showed. The teams of the plans that come out are evaluated, until a plan no longer looks better
+/// than everything known (`is_beaten`) or is known itself, again and again until nothing new comes out or the effort is
+/// spent, of which the first plan with teams may take more. What the first search with hopes gives may be known already.
+pub(crate) fn evaluate_promising_teams<P: LazyProblem>(
+    problem: &P,
+    mut known: Vec<Plan>,
+    mut first_hopes: Option<Vec<Plan>>,
+    search: impl Fn(&P) -> Result<Vec<Plan>, PipelineError>,
+    is_beaten: impl Fn(&Plan, &[Plan]) -> bool,
+    most_rounds: u64,
+) -> Result<(), PipelineError> {
+    let Some(effort) = problem.effort() else { return Ok(()) };
+    let hoped = problem.with_hoped_times();
+    let most_rounds = effort.steps(most_rounds).max(1);
+    let most_after =
+        |times: u64| problem.spent().saturating_add(effort.steps(MOST_EVALUATIONS).saturating_mul(times));
+    let (most_spent, most_of_first) = (most_after(1), most_after(FIRST_PLAN));
+    let mut has_evaluated_any = false;
+
+    for rounds in 0..most_rounds {
+        let mut is_settled = true;
+        let hopes = first_hopes.take().map_or_else(|| search(&hoped), Ok)?;
+        let gap = shortest(&known) / shortest(&hopes).max(1.0) - 1.0;
+        if !problem.should_continue(&SearchProgress { rounds, most_rounds, gap: gap.max(0.0) }) {
+            break;
         }
-        // No team is evaluated meanwhile.
-        let (hopes, known) = side_by_side(|| search(&self.with_hoped_times()), || search(&self.with_wide_steps()));
-        let known = match known {
-            Err(PipelineError::Infeasible) => Vec::new(),
-            plans => plans?,
+        for plan in hopes {
+            // Something has to be known in the end.
+            let most = match (known.is_empty(), has_evaluated_any) {
+                (true, _) => u64::MAX,
+                (false, false) => most_of_first,
+                (false, true) => most_spent,
+            };
+            let evaluation = evaluate_teams_of(&hoped, &plan, most, |plan| is_beaten(plan, &known))?;
+            is_settled &= !evaluation.is_news;
+            has_evaluated_any |= evaluation.is_news;
+            known.extend(evaluation.plan);
+        }
+        if is_settled {
+            break;
+        }
+    }
+
+    Ok(())
+}
+
+/// Evaluates the teams of a plan, part after part, until all is known or the plan is beaten. If another team with as
+/// many cores looks better than one that has been evaluated, it takes its place. `most_spent` is the budget in
+/// evaluations of single operators, counted from the start of the problem.
+fn evaluate_teams_of<P: LazyProblem>(
+    problem: &P,
+    plan: &Plan,
+    most_spent: u64,
+    is_beaten: impl Fn(&Plan) -> bool,
+) -> Result<PlanEvaluation, PipelineError> {
+    let mut evaluation = PlanEvaluation { is_news: false, plan: None };
+    let Some(mut stages) = problem.stages_of(plan) else { return Ok(evaluation) };
+    loop {
+        let Some(now) = problem.plan_of(&stages) else { return Ok(evaluation) };
+        if is_beaten(&now) {
+            return Ok(evaluation);
+        }
+        let Some(unevaluated) = unevaluated_replica(problem, &stages) else {
+            return Ok(PlanEvaluation { plan: Some(now), ..evaluation });
         };
-        self.evaluate_promising_teams(known, Some(hopes?), &search, is_beaten, MOST_ROUNDS)?;
-        search(self)
-    }
 
-    /// The problem with what may be hoped for of teams that were not evaluated.
-    fn with_hoped_times(&self) -> Self {
-        self.with_team_times(TeamTimeKind::Hoped).with_wide_steps()
-    }
-
-    /// Evaluates teams where that can change what a search finds.
-    ///
-    /// The search is run with hopes in place of all times that are not known: bounds, times the ratio of times to
-    /// bounds that evaluated teams showed. The teams of the plans that come out are evaluated, until a plan no longer
-    /// looks better than everything known (`is_beaten`) or is known itself, again and again until nothing new comes
-    /// out or the effort is spent, of which the first plan with teams may take more. What the first search with hopes
-    /// gives may be known already.
-    pub(crate) fn evaluate_promising_teams(
-        &self,
-        mut known: Vec<Plan>,
-        mut first_hopes: Option<Vec<Plan>>,
-        search: impl Fn(&Self) -> Result<Vec<Plan>, PipelineError>,
-        is_beaten: impl Fn(&Plan, &[Plan]) -> bool,
-        most_rounds: u64,
-    ) -> Result<(), PipelineError> {
-        let Some(first) = self.teams.first().filter(|_| self.settings.team_time_kind == TeamTimeKind::Found) else {
-            return Ok(());
+        let UnevaluatedReplica { stage, replica, way, parts } = unevaluated;
+        let Some(team) = parts.problem.team(way).filter(|_| problem.spent() < most_spent) else {
+            return Ok(evaluation);
         };
-        let hoped = self.with_hoped_times();
-        let context = first.team.context();
-        let most_rounds = context.effort.steps(most_rounds).max(1);
-        let (most_spent, most_of_first) = (context.most_spent(1), context.most_spent(FIRST_PLAN));
-        let mut has_evaluated_any = false;
-
-        for rounds in 0..most_rounds {
-            let mut is_settled = true;
-            let hopes = first_hopes.take().map_or_else(|| search(&hoped), Ok)?;
-            let gap = shortest(&known) / shortest(&hopes).max(1.0) - 1.0;
-            if !self.should_continue(&SearchProgress { rounds, most_rounds, gap: gap.max(0.0) }) {
-                break;
-            }
-            for plan in hopes {
-                // Something has to be known in the end.
-                let most = match (known.is_empty(), has_evaluated_any) {
-                    (true, _) => u64::MAX,
-                    (false, false) => most_of_first,
-                    (false, true) => most_spent,
-                };
-                let evaluation = hoped.evaluate_teams_of(&plan, most, |plan| is_beaten(plan, &known))?;
-                is_settled &= !evaluation.is_news;
-                has_evaluated_any |= evaluation.is_news;
-                known.extend(evaluation.plan);
-            }
-            if is_settled {
-                break;
-            }
-        }
-
-        Ok(())
-    }
-
-    /// Evaluates the teams of a plan, part after part, until all is known or the plan is beaten. If another team with
-    /// as many cores looks better than one that has been evaluated, it takes its place. `most_spent` is the budget in
-    /// evaluations of single operators, counted from the start of the problem.
-    fn evaluate_teams_of(
-        &self,
-        plan: &Plan,
-        most_spent: u64,
-        is_beaten: impl Fn(&Plan) -> bool,
-    ) -> Result<PlanEvaluation, PipelineError> {
-        let mut evaluation = PlanEvaluation { is_news: false, plan: None };
-        let Some(mut stages) = self.stages_of(plan) else { return Ok(evaluation) };
-        loop {
-            let Some(now) = self.plan(stages.clone()) else { return Ok(evaluation) };
-            if is_beaten(&now) {
-                return Ok(evaluation);
-            }
-            let Some(unevaluated) = self.unevaluated_replica(&stages) else {
-                return Ok(PlanEvaluation { plan: Some(now), ..evaluation });
-            };
-
-            let UnevaluatedReplica { stage, replica, way, senders } = unevaluated;
-            let blocks = stages[stage].blocks;
-            let Some(team) = self.team(way).filter(|team| team.context().spent() < most_spent) else {
-                return Ok(evaluation);
-            };
-            team.evaluate_next_part(blocks)?;
-            evaluation.is_news = true;
-            stages[stage].ways[replica] = self.most_promising(way, senders, blocks);
+        team.evaluate_next_part(parts.blocks)?;
+        evaluation.is_news = true;
+        let best = parts.problem.most_promising(way, parts.senders, parts.blocks);
+        if let Some(way) = stages.get_mut(stage).and_then(|stage| P::ways_mut(stage).get_mut(replica)) {
+            *way = best;
         }
     }
+}
 
-    /// Of all teams with as many cores as one, the one that is quickest, as far as is known.
-    fn most_promising(&self, way: WayId, senders: Senders, blocks: BlockRange) -> WayId {
-        let cores = self.cores(way);
-        let alike = self.team_ways().filter(|&other| self.cores(other) == cores);
-        let able = alike.filter_map(|other| Some((self.time(other, senders, blocks)?, other != way, other)));
-        able.min().map_or(way, |(_, _, best)| best)
-    }
-
-    /// Evaluates everything that a team could run.
-    pub(crate) fn evaluate_everywhere(&self, way: WayId) -> Result<(), PipelineError> {
-        let Some(team) = self.team(way) else { return Ok(()) };
-        for blocks in ranges(self.blocks()) {
-            while !team.evaluate_next_part(blocks)? {}
-        }
-        Ok(())
-    }
-
-    /// The first replica of these stages whose team has not been evaluated there.
-    fn unevaluated_replica(&self, stages: &[StageWays]) -> Option<UnevaluatedReplica> {
-        let mut senders = Senders::NETWORK;
-        for (stage, StageWays { blocks, ways }) in stages.iter().enumerate() {
-            let is_unevaluated = |way: &WayId| {
-                let time = self.team(*way).map(|team| team.time(senders, *blocks));
-                matches!(time, Some(TeamTime::Hoped(_)))
-            };
-            if let Some(replica) = ways.iter().position(is_unevaluated) {
-                return Some(UnevaluatedReplica { stage, replica, way: ways[replica], senders });
-            }
-            senders = self.senders(ways);
-        }
-        None
-    }
-
-    /// The ways of a plan's stages; `None` if the problem has not all of its teams.
-    fn stages_of(&self, plan: &Plan) -> Option<Vec<StageWays>> {
-        let ways = |stage: &PlannedStage| Some(StageWays { blocks: stage.blocks, ways: self.ways_of(stage)? });
-        plan.stages.iter().map(ways).collect()
-    }
+/// The first replica of these stages whose team has not been evaluated there.
+fn unevaluated_replica<'s, P: LazyProblem>(problem: &'s P, stages: &'s [P::Stage]) -> Option<UnevaluatedReplica<'s>> {
+    (0..stages.len()).find_map(|stage| {
+        let parts = problem.parts_of(stages, stage);
+        let is_unevaluated = |way: &WayId| {
+            let time = parts.problem.team(*way).map(|team| team.time(parts.senders, parts.blocks));
+            matches!(time, Some(TeamTime::Hoped(_)))
+        };
+        let replica = parts.ways.iter().position(is_unevaluated)?;
+        Some(UnevaluatedReplica { stage, replica, way: parts.ways[replica], parts })
+    })
 }
 
 #[cfg(test)]
@@ -224,10 +236,9 @@ mod tests {
     use millstream_test_support::{board, table};
 
     use super::*;
+    use crate::plan::PlannedStage;
     use crate::front::pareto_front::pareto_front;
     use crate::inputs::ProblemInputs;
-    use crate::teams::context::MOST_EVALUATIONS;
-    use crate::teams::effort::Effort;
     use crate::teams::space::teams_of;
 
     /// A search for GoogLeNet's front, in which teams pay, with so much effort.

@@ -90,8 +90,9 @@ impl SystemDivision {
     }
 
     /// What is written as the algorithm of schedules.
-    pub(super) fn algorithm(&self, is_exact: bool) -> &'static str {
+    pub(super) fn algorithm(&self, is_exact: bool, has_teams: bool) -> &'static str {
         match self {
+            Self::Best if is_exact && has_teams => "teams-by-bounds",
             Self::Best if is_exact => "exact",
             Self::Best => "best-found",
             Self::Equal => "equal-parts",

@@ -24,8 +24,8 @@ pub struct SystemPlan {
     pub front: Vec<Plan>,
     /// How the network is divided.
     pub division: SystemDivision,
-    /// Whether nothing in the space that was searched is better than the front; not known if the network is divided in a
-    /// way that was asked for, or where the memory of a host
+    /// Whether nothing in the space that was searched, but for stages that several processors own together, is better
+    /// than the front; not known if the network is divided in a way that was asked for, or where the memory of a host
     /// has no room for what would be, or where stages or replicas of a host wait for the same link.
     pub is_exact: bool,
     /// The one that suits the aim.
@@ -47,8 +47,8 @@ pub struct SystemPlan {
     /// The costs that all this is by.
     pub table: CostTable,
     problem: SystemProblem,
-    shortest: Nanoseconds,
-    /// Of the shortest period, where it is exact and not too much to check.
+    shortest_without_teams: Option<Nanoseconds>,
+    /// Of the shortest period without teams, where it is exact and not too much to check.
     proof: Option<HostsProof>,
 }
 
@@ -61,14 +61,20 @@ pub struct SystemRival {
 }
 
 impl SystemPlan {
-    /// The shortest period of everything that was searched, or where the plan is not [exact](Self::is_exact), of what
-    /// was found.
+    /// The shortest period of what was found.
     pub fn shortest(&self) -> Nanoseconds {
-        self.shortest
+        self.front.iter().map(|plan| plan.period).min().unwrap_or_default()
+    }
+
+    /// The shortest period of everything that was searched but for stages that several processors own together; `None`
+    /// if the front is not [exact](Self::is_exact).
+    pub fn shortest_without_teams(&self) -> Option<Nanoseconds> {
+        self.shortest_without_teams
     }
 
     /// Its certificate: a period that no schedule on these hosts goes below by the costs, even if links took no time,
-    /// and where the plan is [exact](Self::is_exact), the shortest of pipelines over them.
+    /// and where the front is [exact](Self::is_exact), the shortest of pipelines over them whose stages are on single
+    /// processors.
     pub fn certificate(&self) -> Certificate {
         let certificate = written(&self.document, self.evaluation.period, &self.bound);
         let hosts = self.proof.clone();
@@ -83,7 +89,7 @@ impl SystemPlan {
 }
 
 /// Searches for a schedule of a network on a system that suits the aim, by the costs that its file names
-/// (`SystemPlan::is_exact` says when the front is exact). Hosts may be left out, for what there is to fall back on when
+/// (`SystemPlan::is_exact` says when nothing without teams is better than the front). Hosts may be left out, for what there is to fall back on when
 /// they are lost, and divisions asked for, as others would have them. Nothing runs.
 ///
 /// # Errors
@@ -97,32 +103,33 @@ pub fn plan_system(hosts: &Hosts, network: &Network, aim: &Aim, on: &OnHosts) ->
     let lost = on.without.iter().map(|name| hosts.place(name)).collect::<Result<Vec<_>, _>>()?;
     let (graph, board) = (network.graph(), hosts.machine().board());
     let table = hosts.table(network)?;
-    let problem = SystemProblem::new(graph, network.chain(), hosts.system(), &table)?;
+    let problem = SystemProblem::with_teams(graph, network.chain(), hosts.system(), &table, aim.effort)?;
     let bound = ThroughputBound::of(graph, board, &table);
     if (0..hosts.system().hosts().len()).all(|place| lost.contains(&HostPlace::new(place))) {
         return Err(Error::Unfit("no host is left to plan for".to_owned()));
     }
-    let SystemFront { plans, is_exact } = front_of(&on.division, hosts, &problem, &lost)?;
+    let SystemFront { plans, is_exact, shortest_without_teams } = front_of(&on.division, hosts, &problem, &lost)?;
+    let shortest_without_teams = shortest_without_teams.filter(|_| is_exact);
     let simulate = |plan: &Plan| simulated_if_it_waits(plan, &problem.schedule(plan), network, &table);
     let front = Plan::undominated(plans.iter().map(simulate).collect::<Result<_, Error>>()?);
-    let shortest = front.iter().map(|plan| plan.period).min().unwrap_or_default();
     let plan = best(aim.limits().among(&front)?, aim.objective)?;
 
     let schedule = problem.schedule(&plan);
     let evaluation = schedule.evaluate(graph, &table)?;
     let crossings = schedule.crossings(graph, &table)?;
-    let searched = is_exact.then(|| SearchedBound { period_seconds: shortest.seconds(), space: SearchedSpace::Hosts });
+    let searched = |shortest: Nanoseconds| SearchedBound { period_seconds: shortest.seconds(), space: SearchedSpace::Hosts };
     let predicted = Prediction {
-        searched,
+        searched: shortest_without_teams.map(searched),
         period_seconds: plan.period.seconds(),
         latency_seconds: plan.latency.seconds(),
         replica_seconds: replica_seconds(&plan),
         ..Prediction::new(&evaluation, bound.period.seconds())
     };
-    let document = document(&schedule, predicted, on.division.algorithm(is_exact), aim.objective, network, board);
+    let algorithm = on.division.algorithm(is_exact, problem.has_teams());
+    let document = document(&schedule, predicted, algorithm, aim.objective, network, board);
     let document = ScheduleDocument { constraints: aim.stated(), ..document };
     let rivals = rivals(hosts, &problem, aim, &lost);
-    let proof = is_exact.then(|| proof(shortest, hosts, network, &table, &on.without)).flatten();
+    let proof = shortest_without_teams.and_then(|shortest| proof(shortest, hosts, network, &table, &on.without));
     Ok(SystemPlan {
         front,
         division: on.division.clone(),
@@ -137,12 +144,12 @@ pub fn plan_system(hosts: &Hosts, network: &Network, aim: &Aim, on: &OnHosts) ->
         other_drivers: other_drivers(board, &table),
         table,
         problem,
-        shortest,
+        shortest_without_teams,
         proof,
     })
 }
 
-/// What says that no pipeline over the hosts has a shorter period; `None` if these are too many to be followed.
+/// What says that no pipeline over the hosts, with stages on single processors, has a shorter period; `None` if these are too many to be followed.
 fn proof(
     shortest: Nanoseconds,
     hosts: &Hosts,

@@ -24,7 +24,7 @@ pub(crate) struct ScheduleCommand {
     /// Plan for several boards with links between them: a system file, or the name of a built-in system. By the costs
     /// that it names: nothing is measured
     #[arg(long, value_name = "FILE|NAME", conflicts_with_all = [
-        "board", "engine", "profile", "cost", "fresh", "algorithm", "processors", "max_power", "search_effort", "clocks", "weights", "deadlines",
+        "board", "engine", "profile", "cost", "fresh", "algorithm", "processors", "max_power", "clocks", "weights", "deadlines",
         "html",
     ])]
     pub(crate) system: Option<PathBuf>,

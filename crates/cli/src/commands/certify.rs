@@ -119,9 +119,14 @@ fn over_hosts(certificate: &Certificate, promised: Option<&SearchedBound>) -> St
         [] => String::new(),
         hosts => format!(" Nothing runs on {}.", hosts.join(", ")),
     };
+    let outside = if certificate.evaluated_period_nanoseconds < *period_nanoseconds {
+        " This schedule is none of these: processors of a host work on the same frame."
+    } else {
+        ""
+    };
     format!(
         "the shortest period of all that was searched is {} ms, where memories have room for it and nobody waits for a link within a host: \
-         checked by following all of it. Searched were {}.{without}",
+         checked by following all of it. Searched were {}.{without}{outside}",
         milliseconds_of(*period_nanoseconds),
         SearchedSpace::Hosts
     )

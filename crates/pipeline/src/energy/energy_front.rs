@@ -6,7 +6,7 @@ use crate::energy::energy_search::EnergySearch;
 use crate::error::PipelineError;
 use crate::front::pareto_front::pareto_front;
 use crate::inputs::ProblemInputs;
-use crate::lazy_evaluation::{is_about_as_little, is_about_as_short};
+use crate::lazy_evaluation::{evaluate_promising_teams, is_about_as_little, is_about_as_short};
 use crate::memory::fitting::PlansWithinMemory;
 use crate::plan::Plan;
 use crate::plan::constraints::Constraints;
@@ -50,7 +50,7 @@ pub fn energy_front_within_memory(
         Ok(plans)
     };
     let is_beaten = |hoped: &Plan, known: &[Plan]| known.iter().any(|plan| is_about_as_good(plan, hoped));
-    problem.evaluate_promising_teams(pareto_front(problem)?, None, search, is_beaten, MOST_ROUNDS)?;
+    evaluate_promising_teams(problem, pareto_front(problem)?, None, search, is_beaten, MOST_ROUNDS)?;
     let PlansWithinMemory { plans, is_whole } = problem.fitting(search(problem)?, pareto_front)?;
     let plans = match constraints.among(&problem.with_link_periods(plans)) {
         Ok(plans) => Plan::undominated_with_energy(plans),

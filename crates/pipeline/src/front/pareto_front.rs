@@ -2,7 +2,7 @@
 
 use crate::error::PipelineError;
 use crate::front::front_search::FrontSearch;
-use crate::lazy_evaluation::is_about_as_short;
+use crate::lazy_evaluation::{is_about_as_short, with_evaluated_teams};
 use crate::memory::fitting::PlansWithinMemory;
 use crate::options::stage_options::StageOptions;
 use crate::options::useful_ways::UsefulWays;
@@ -39,15 +39,16 @@ pub fn pareto_front(problem: &Problem) -> Result<Vec<Plan>, PipelineError> {
 /// # Errors
 /// As [`pareto_front`].
 pub fn pareto_front_within_memory(problem: &Problem) -> Result<PlansWithinMemory, PipelineError> {
-    let is_beaten = |hoped: &Plan, known: &[Plan]| {
-        let beats = |plan: &Plan| {
-            is_about_as_short(plan.latency, hoped.latency) && is_about_as_short(plan.period, hoped.period)
-        };
-        known.iter().any(beats)
-    };
-    let front = problem.with_evaluated_teams(whole_front, is_beaten)?;
+    let front = with_evaluated_teams(problem, whole_front, is_beaten_in_both)?;
     let PlansWithinMemory { plans, is_whole } = problem.fitting(front, whole_front)?;
     Ok(PlansWithinMemory { plans: Plan::undominated(problem.with_link_periods(plans)), is_whole })
+}
+
+/// Whether a known plan is about as good in latency and period as one that may be hoped for.
+pub(crate) fn is_beaten_in_both(hoped: &Plan, known: &[Plan]) -> bool {
+    known.iter().any(|plan| {
+        is_about_as_short(plan.latency, hoped.latency) && is_about_as_short(plan.period, hoped.period)
+    })
 }
 
 /// The front without regard to memory.

@@ -23,7 +23,8 @@ use crate::plan::Plan;
 use crate::ways::way::WayId;
 
 /// A stage of a pipeline over several hosts.
-pub(super) struct HostStage {
+#[derive(Clone)]
+pub(crate) struct HostStage {
     pub(super) host: HostPlace,
     pub(super) blocks: BlockRange,
     pub(super) entry: EntryKind,
@@ -60,7 +61,7 @@ impl<'a> HostSearch<'a> {
             if front.last().is_some_and(|last| last.latency == plan.latency) {
                 front.pop();
             }
-            let shorter = plan.period.0.checked_sub(1).map(Nanoseconds).filter(|shorter| *shorter < search.bound);
+            let shorter = problem.settings().shorter(plan.period).filter(|shorter| *shorter < search.bound);
             front.push(plan);
             let Some(shorter) = shorter else { break };
             search.tighten(shorter);

@@ -10,6 +10,7 @@ mod system_front;
 mod system_plan;
 mod variant_table;
 mod variants;
+mod with_evaluation;
 
 use std::sync::Arc;
 
@@ -20,7 +21,9 @@ use millstream_partition::{BlockId, Chain};
 use millstream_schedule::crossing_bytes;
 
 use crate::error::PipelineError;
+use crate::problem::Problem;
 use crate::problem::link_evaluator::LinkEvaluator;
+use crate::teams::effort::Effort;
 use host_links::Links;
 use variants::{HostProblem, NetworkCosts};
 
@@ -30,7 +33,7 @@ pub use system_front::SystemFront;
 
 /// Stage times of a network on all hosts of a system, ready for searching.
 ///
-/// A stage lives on one host, all its replicas on single processors of it. The stages of a host follow each other:
+/// A stage lives on one host, with all its replicas: single processors of it, and teams if there are any. The stages of a host follow each other:
 /// frames come to it once, over one link, or begin there. In whatever order hosts come, what a frame's values take from
 /// one to the next is the link's time, of which the sending and the receiving stage pay their part; the link is as good
 /// as another stage, which passes one frame at a time.
@@ -56,6 +59,27 @@ impl SystemProblem {
     /// [`PipelineError::Links`] as for a [`Problem`](crate::Problem), [`PipelineError::Unsupported`] if no host runs
     /// some operator.
     pub fn new(graph: &Graph, chain: &Chain, system: &System, table: &CostTable) -> Result<Self, PipelineError> {
+        Self::of(NetworkCosts { graph, chain, table, teams: None }, system)
+    }
+
+    /// As [`SystemProblem::new`], with stages that several processors of a host own together as well, as
+    /// [`Problem::with_teams`](crate::Problem::with_teams) has them on one board: all of
+    /// [`teams_of`](crate::teams_of) each host. Searches put so much effort into them.
+    ///
+    /// # Errors
+    /// As [`SystemProblem::new`].
+    pub fn with_teams(
+        graph: &Graph,
+        chain: &Chain,
+        system: &System,
+        table: &CostTable,
+        effort: Effort,
+    ) -> Result<Self, PipelineError> {
+        Self::of(NetworkCosts { graph, chain, table, teams: Some(effort) }, system)
+    }
+
+    fn of(network: NetworkCosts<'_>, system: &System) -> Result<Self, PipelineError> {
+        let NetworkCosts { graph, chain, table, .. } = network;
         let host_count = system.hosts().len();
         if host_count > Self::MOST_HOSTS {
             return Err(PipelineError::Hosts { hosts: host_count, most: Self::MOST_HOSTS });
@@ -66,7 +90,6 @@ impl SystemProblem {
         }
         let blocks = chain.blocks().len();
         let links = Links::new(system, table, |precision| bytes_after(graph, chain, precision));
-        let network = NetworkCosts { graph, chain, table };
         let host = |place: HostPlace| HostProblem::new(network, system, place, &links);
         let hosts = HostPlace::all(host_count).map(host).collect::<Result<Vec<_>, _>>()?;
         let occupies_links = hosts.iter().any(|host| host.within().has_links());
@@ -76,9 +99,24 @@ impl SystemProblem {
 
     /// The problem with one replica per stage.
     #[must_use]
-    pub fn without_replicas(mut self) -> Self {
-        self.hosts.iter_mut().for_each(HostProblem::drop_replicas);
-        self
+    pub fn without_replicas(self) -> Self {
+        self.with(|problem| problem.clone().without_replicas())
+    }
+
+    /// The problem without stages that several processors own together.
+    #[must_use]
+    pub fn without_teams(self) -> Self {
+        self.with(|problem| problem.clone().without_teams())
+    }
+
+    /// Whether several processors may own a stage together.
+    pub fn has_teams(&self) -> bool {
+        self.hosts.iter().any(|host| host.within().has_teams())
+    }
+
+    /// The problem with other problems in place of those of the hosts.
+    fn with(&self, other: impl Fn(&Problem) -> Problem) -> Self {
+        Self { hosts: self.hosts.iter().map(|host| host.with(&other)).collect(), ..self.clone() }
     }
 
     /// Number of blocks.

@@ -1,12 +1,16 @@
 //! Fronts of systems of several hosts.
 
+use millstream_cost::Nanoseconds;
+
 use super::SystemProblem;
 use super::host_division::HostDivision;
 use super::host_search::HostSearch;
 use super::place::HostPlace;
 use crate::error::PipelineError;
-use crate::plan::Plan;
+use crate::front::pareto_front::is_beaten_in_both;
+use crate::lazy_evaluation::evaluate_promising_teams;
 use crate::plan::undominated::keep_undominated;
+use crate::plan::{Plan, PlannedStage};
 
 /// What a search for plans over several hosts found: its plans, and whether they are the whole front.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,13 +18,28 @@ pub struct SystemFront {
     /// Plans of which none beats another in period without losing in latency, from the lowest latency to the shortest
     /// period.
     pub plans: Vec<Plan>,
-    /// Whether nothing in the problem's space is better. It is not known where the memory of a host has no room for
-    /// what would be the best, or where stages or replicas of a host wait for the same link.
+    /// The shortest period that was found without teams; `None` if nothing was.
+    pub shortest_without_teams: Option<Nanoseconds>,
+    /// Whether nothing in the problem's space without teams is better than the plans, and the shortest period without
+    /// teams is the shortest of that space. It is not known where the memory of a host has no room for what would be
+    /// the best, or where stages or replicas of a host wait for the same link.
     pub is_exact: bool,
 }
 
+/// Searches with hoped times at the most. They take as long as the search without teams each.
+const MOST_ROUNDS: u64 = 4;
+
+impl SystemFront {
+    /// What was found where there are no teams.
+    fn without_teams(plans: Vec<Plan>, is_exact: bool) -> Self {
+        let shortest_without_teams = plans.iter().map(|plan| plan.period).min();
+        Self { plans, shortest_without_teams, is_exact }
+    }
+}
+
 impl SystemProblem {
-    /// All plans that no other plan of the problem's space beats in period without losing in latency. Where some do not
+    /// All plans that no other plan of the problem's space beats in period without losing in latency; teams are evaluated
+    /// where they may be better by more than half a percent, within the problem's effort. Where some do not
     /// fit into the memory of a host, they are left out, and what is found without replicas, on each host alone and
     /// with parts for every host, equal or by memory, takes their place, also with one stage per host only:
     /// [`SystemFront::is_exact`] says so.
@@ -38,14 +57,13 @@ impl SystemProblem {
     /// As [`SystemProblem::front`].
     pub fn front_without(&self, places: &[HostPlace]) -> Result<SystemFront, PipelineError> {
         let division = HostDivision::without(self, places);
-        let plans = HostSearch::front(self, &division);
         let others = || {
             let left = self.places().filter(|place| !places.contains(place));
             let alone = left.map(|place| HostDivision::only(self, place));
             let divisions = alone.chain([HostDivision::equal(self, places), HostDivision::by_memory(self, places)]);
             divisions.filter_map(|division| self.front_of(&division).ok()).flat_map(|front| front.plans).collect()
         };
-        self.fitting(plans, &division, others)
+        self.searched(&division, others)
     }
 
     /// The front of those plans in which each host has the blocks that a division gives it.
@@ -53,7 +71,41 @@ impl SystemProblem {
     /// # Errors
     /// As [`SystemProblem::front`].
     pub fn front_of(&self, division: &HostDivision) -> Result<SystemFront, PipelineError> {
-        self.fitting(HostSearch::front(self, division), division, Vec::new)
+        self.searched(division, Vec::new)
+    }
+
+    /// What is found among plans that are divided so: without teams at first, of which there are those that others
+    /// propose where memories have no room for all of it, and then with teams.
+    fn searched(&self, division: &HostDivision, others: impl Fn() -> Vec<Plan>) -> Result<SystemFront, PipelineError> {
+        if !self.has_teams() {
+            return self.fitting(HostSearch::front(self, division), division, others);
+        }
+        let singles = self.clone().without_teams();
+        let on_singles = singles.fitting(HostSearch::front(&singles, division), division, others);
+        let found = match &on_singles {
+            Ok(front) => front.plans.clone(),
+            Err(_) => Vec::new(),
+        };
+        let with_teams = self.plans_with_teams(division, found.clone())?;
+        if with_teams.is_empty() {
+            return on_singles;
+        }
+        let (shortest_without_teams, is_exact) =
+            on_singles.map_or((None, false), |front| (front.shortest_without_teams, front.is_exact));
+        let mut plans = found;
+        plans.extend(with_teams);
+        keep_undominated(&mut plans, |plan| (plan.latency, plan.period));
+        Ok(SystemFront { plans, shortest_without_teams, is_exact })
+    }
+
+    /// What is found with teams, where these plans are known, as far as it fits into the memories.
+    fn plans_with_teams(&self, division: &HostDivision, known: Vec<Plan>) -> Result<Vec<Plan>, PipelineError> {
+        let search = |problem: &Self| Ok(HostSearch::front(problem, division));
+        evaluate_promising_teams(self, known, None, search, is_beaten_in_both, MOST_ROUNDS)?;
+        let mut plans = HostSearch::front(self, division);
+        plans.retain(|plan| plan.stages.iter().any(PlannedStage::has_teams) && self.exceeded_by(plan).is_none());
+        self.raise_to_links(&mut plans);
+        Ok(plans)
     }
 
     /// Of what a search found, what fits into the memories, with others if something did not.
@@ -70,7 +122,7 @@ impl SystemProblem {
         let Some(exceeded) = exceeded else {
             let is_held_up = self.raise_to_links(&mut plans);
             keep_undominated(&mut plans, |plan| (plan.latency, plan.period));
-            return Ok(SystemFront { plans, is_exact: !is_held_up });
+            return Ok(SystemFront::without_teams(plans, !is_held_up));
         };
         let single = self.clone().without_replicas();
         plans.extend(HostSearch::front(&single, division));
@@ -79,7 +131,7 @@ impl SystemProblem {
         plans.retain(|plan| self.exceeded_by(plan).is_none());
         self.raise_to_links(&mut plans);
         keep_undominated(&mut plans, |plan| (plan.latency, plan.period));
-        if plans.is_empty() { Err(exceeded) } else { Ok(SystemFront { plans, is_exact: false }) }
+        if plans.is_empty() { Err(exceeded) } else { Ok(SystemFront::without_teams(plans, false)) }
     }
 
     /// Gives plans the period of their links within hosts where that is longer. Whether some wait for these links,

@@ -46,7 +46,7 @@ impl SystemProblem {
     }
 
     /// A stage's host.
-    fn host_of(&self, stage: &PlannedStage) -> Option<HostPlace> {
+    pub(super) fn host_of(&self, stage: &PlannedStage) -> Option<HostPlace> {
         let name = stage.processors().next().and_then(|class| host_of(&class.cluster))?;
         self.hosts.iter().position(|host| host.name == name).map(HostPlace::new)
     }

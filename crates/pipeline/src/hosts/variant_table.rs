@@ -65,6 +65,11 @@ impl<T> VariantTable<T> {
     }
 
     /// All values.
+    pub(super) fn values(&self) -> impl Iterator<Item = &T> {
+        self.values.iter()
+    }
+
+    /// All values.
     pub(super) fn values_mut(&mut self) -> impl Iterator<Item = &mut T> {
         self.values.iter_mut()
     }

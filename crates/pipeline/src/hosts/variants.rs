@@ -1,6 +1,6 @@
 //! Stages of one host, by where their frames come from and go to.
 
-use millstream_board::System;
+use millstream_board::{ProcessorClass, System};
 use millstream_cost::CostTable;
 use millstream_graph::Graph;
 use millstream_partition::Chain;
@@ -12,6 +12,8 @@ use super::variant_table::{EntryKind, ExitKind, VariantTable};
 use crate::error::PipelineError;
 use crate::inputs::ProblemInputs;
 use crate::problem::Problem;
+use crate::teams::effort::Effort;
+use crate::teams::space::teams_of;
 use crate::times::crossing_times::CrossingTimes;
 
 /// A network, its chain of blocks, and its costs on all hosts of a system.
@@ -20,6 +22,8 @@ pub(super) struct NetworkCosts<'a> {
     pub(super) graph: &'a Graph,
     pub(super) chain: &'a Chain,
     pub(super) table: &'a CostTable,
+    /// How much work searches put into teams; `None` for none.
+    pub(super) teams: Option<Effort>,
 }
 
 /// The problem of one host, once for each kind of link that frames come by and go by.
@@ -36,7 +40,7 @@ pub(super) struct HostProblem {
 
 impl HostProblem {
     pub(super) fn new(
-        NetworkCosts { graph, chain, table }: NetworkCosts<'_>,
+        NetworkCosts { graph, chain, table, teams }: NetworkCosts<'_>,
         system: &System,
         place: HostPlace,
         links: &Links,
@@ -44,7 +48,14 @@ impl HostProblem {
         let host = &system.hosts()[place.index()];
         let board = host.in_system();
         let inputs = ProblemInputs { graph, chain, board: &board, table };
-        let within = Problem::of_board(inputs, None)?;
+        let problem = |sender: Option<ProcessorClass>| -> Result<Problem, PipelineError> {
+            let problem = Problem::of_board(inputs, sender)?;
+            Ok(match teams {
+                Some(effort) => problem.joined_by(&teams_of(&board), inputs, effort),
+                None => problem,
+            })
+        };
+        let within = problem(None)?;
 
         let receiving = different(links.to(place).map(|link| link.receiving));
         let sending = different(links.from(place).map(|link| link.sending));
@@ -52,7 +63,7 @@ impl HostProblem {
         let other = system.hosts().iter().find(|other| other.id != host.id);
         let sender = other.and_then(|other| other.in_system().processor_classes().next());
         let entered = match sender {
-            Some(sender) => Problem::of_board(inputs, Some(sender))?,
+            Some(sender) => problem(Some(sender))?,
             None => within.clone(),
         };
 
@@ -82,10 +93,11 @@ impl HostProblem {
         Ok(Self { name: host.id.clone(), receiving, sending, variants })
     }
 
-    pub(super) fn drop_replicas(&mut self) {
-        for variant in self.variants.values_mut() {
-            *variant = variant.clone().without_replicas();
-        }
+    /// The host with other problems in place of its own.
+    pub(super) fn with(&self, other: impl Fn(&Problem) -> Problem) -> Self {
+        let mut with = self.clone();
+        with.variants.values_mut().for_each(|variant| *variant = other(variant));
+        with
     }
 
     /// All stages, by how they are entered and left.

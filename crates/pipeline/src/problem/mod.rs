@@ -1,8 +1,8 @@
 //! The problem that searches solve: the processors of a board, the stages of a network, and what each takes on each.
 //!
 //! Methods of [`Problem`] are in the files of this folder by what they are about: teams, ways to run a stage, senders,
-//! what stages take, plans and schedules, and what whole plans draw and occupy. Two more that run a search again are
-//! where that is: `lazy_evaluation.rs` evaluates teams in between, and `memory/fitting.rs` takes fewer cores.
+//! what stages take, plans and schedules, what evaluating teams in between needs, and what whole plans draw and occupy.
+//! One more that runs a search again is where that is: `memory/fitting.rs` takes fewer cores.
 
 pub(crate) mod known_options;
 pub(crate) mod link_evaluator;
@@ -16,6 +16,7 @@ pub(crate) mod stage_costs;
 mod stage_senders;
 mod stages;
 mod ways;
+mod with_evaluation;
 mod with_teams;
 
 use std::sync::Arc;
@@ -93,11 +94,6 @@ impl Problem {
         self
     }
 
-    /// Whether a search should continue: yes, unless the callback says no.
-    pub(crate) fn should_continue(&self, progress: &SearchProgress) -> bool {
-        self.settings.progress.as_ref().is_none_or(|callback| callback.should_continue(progress))
-    }
-
     /// The problem with one replica per stage, as in the papers.
     #[must_use]
     pub fn without_replicas(mut self) -> Self {
@@ -110,13 +106,6 @@ impl Problem {
     pub(crate) fn with_team_times(&self, kind: TeamTimeKind) -> Self {
         let mut other = self.clone();
         other.settings.team_time_kind = kind;
-        other
-    }
-
-    /// The problem whose fronts need not have points that are hardly apart.
-    pub(crate) fn with_wide_steps(&self) -> Self {
-        let mut other = self.clone();
-        other.settings.has_wide_steps = true;
         other
     }
 

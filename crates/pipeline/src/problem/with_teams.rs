@@ -48,15 +48,24 @@ impl Problem {
         effort: Effort,
     ) -> Result<Self, PipelineError> {
         let ProblemInputs { graph, chain, board, table } = inputs;
-        let mut problem = Self::new(graph, chain, board, table)?;
-        let context = Arc::new(TeamContext::new(inputs, &problem.processors.kinds, effort));
+        Ok(Self::new(graph, chain, board, table)?.joined_by(teams, inputs, effort))
+    }
+
+    /// The problem, which was made from these inputs, with teams of these processors.
+    pub(crate) fn joined_by(
+        mut self,
+        teams: &[Vec<ProcessorClass>],
+        inputs: ProblemInputs<'_>,
+        effort: Effort,
+    ) -> Self {
+        let context = Arc::new(TeamContext::new(inputs, &self.processors.kinds, effort));
         for classes in teams {
-            let Some(cores) = problem.cores_of(classes) else { continue };
+            let Some(cores) = self.cores_of(classes) else { continue };
             if let Some(team) = Team::new(&context, classes.clone()) {
-                problem.teams.push(TeamWay { cores, team: Arc::new(team), factor: 1.0 });
+                self.teams.push(TeamWay { cores, team: Arc::new(team), factor: 1.0 });
             }
         }
-        Ok(problem)
+        self
     }
 
     /// Whether several processors may own a stage together.

@@ -63,12 +63,6 @@ impl TeamContext {
         }
     }
 
-    /// What evaluating teams may have taken in the end if it begins now and may take so many times the effort, in
-    /// evaluations of single operators.
-    pub(crate) fn most_spent(&self, times: u64) -> u64 {
-        self.spent().saturating_add(self.effort.steps(MOST_EVALUATIONS).saturating_mul(times))
-    }
-
     /// What evaluating teams has taken so far, in evaluations of single operators.
     pub(crate) fn spent(&self) -> u64 {
         self.spent.load(Ordering::Relaxed)

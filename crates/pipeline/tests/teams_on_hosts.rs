@@ -1,0 +1,194 @@
+//! Stages that several processors of a host own together, over several hosts.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+use std::sync::Arc;
+
+use millstream_board::{
+    Board, BoardError, BoardSource, Duplex, HostDocument, HostLinkDocument, ProcessorClass, SYSTEM_FORMAT,
+    SYSTEM_VERSION, System, SystemDocument, TransferPrecision, host_of,
+};
+use millstream_cost::{CostTable, FrameCost, HostCrossing, Nanoseconds, PartCost, TransferModel};
+use millstream_graph::Graph;
+use millstream_partition::Chain;
+use millstream_pipeline::{
+    Effort, HostDivision, HostPlace, Plan, PlannedStage, Problem, SystemFront, SystemProblem, pareto_front, teams_of,
+};
+use millstream_test_support::{board, connect, table};
+
+/// What a host is: its board, and how many times as long everything takes there.
+struct OnHost {
+    board: &'static str,
+    slowness: f64,
+}
+
+/// Hosts with a link of 1 Gbit/s between each two.
+struct Cluster {
+    graph: Arc<Graph>,
+    system: System,
+    table: CostTable,
+}
+
+fn host_document(name: &str, board: &Board) -> HostDocument {
+    HostDocument {
+        id: name.to_owned(),
+        board: BoardSource::Inline(Box::new(board.to_document())),
+        clusters: Vec::new(),
+        cost: None,
+        address: None,
+        cpu_seconds_per_frame: 1e-4,
+        cpu_seconds_per_frame_byte: 1e-10,
+    }
+}
+
+fn link_document(from: &str, to: &str) -> HostLinkDocument {
+    let hosts = [from, to].map(str::to_owned);
+    HostLinkDocument {
+        latency_seconds: 2e-4,
+        bytes_per_second: 1.25e8,
+        duplex: Duplex::Full,
+        cpu_seconds_per_byte: hosts.iter().map(|host| (host.clone(), 5e-10)).collect(),
+        cpu_seconds_per_sent_byte: std::iter::empty().collect(),
+        cpu_seconds_per_message: hosts.iter().map(|host| (host.clone(), 5e-5)).collect(),
+        precision: TransferPrecision::F32,
+        origin: None,
+        hosts,
+    }
+}
+
+/// Times by work; two cores are 1.4 times as fast as one, so that teams of single cores are worth it.
+fn costs(graph: &Graph, board: &Board, slowness: f64) -> CostTable {
+    let mut table = table(graph, board, |operator, class: &ProcessorClass| {
+        let speed = (class.count as f64).sqrt() * if class.cluster == "B" { 1.0 } else { 0.5 };
+        Some(((operator.work.macs as f64 / 20.0 + 500.0) * slowness / speed) as u64)
+    });
+    for processor in table.class_ids() {
+        for id in graph.operator_ids() {
+            table.set_part(processor, id, PartCost { fixed_fraction: 0.05, wave: 1, apart: Nanoseconds(300) });
+        }
+    }
+    connect(&mut table, TransferModel { latency_seconds: 1e-6, seconds_per_byte: 1e-11, ..TransferModel::default() });
+    table
+}
+
+impl Cluster {
+    fn of(network: &str, hosts: &[OnHost]) -> Self {
+        let names = ["a", "b", "c"];
+        let model = millstream_zoo::build(network).unwrap();
+        let graph = Arc::clone(model.graph());
+        let boards: Vec<Board> = hosts.iter().map(|host| board(host.board)).collect();
+        let pairs = (0..hosts.len()).flat_map(|to| (0..to).map(move |from| (from, to)));
+        let document = SystemDocument {
+            format: SYSTEM_FORMAT.to_owned(),
+            version: SYSTEM_VERSION,
+            name: "t".to_owned(),
+            hosts: names.iter().zip(&boards).map(|(name, board)| host_document(name, board)).collect(),
+            links: pairs.map(|(from, to)| link_document(names[from], names[to])).collect(),
+        };
+        let system = System::of(document, |_| Err(BoardError::Malformed { detail: String::new() })).unwrap();
+        let tables: Vec<CostTable> =
+            boards.iter().zip(hosts).map(|(board, host)| costs(&graph, board, host.slowness)).collect();
+        let tables: Vec<(&str, &CostTable)> = names.iter().copied().zip(&tables).collect();
+        let table = CostTable::of_hosts(&tables, HostCrossing::all(&system));
+        Self { table: table.with_frame_costs(FrameCost::all(&system)), graph, system }
+    }
+
+    fn alone(&self) -> SystemProblem {
+        SystemProblem::new(&self.graph, &Chain::of(&self.graph), &self.system, &self.table).unwrap()
+    }
+
+    fn with_teams(&self) -> SystemProblem {
+        let chain = Chain::of(&self.graph);
+        SystemProblem::with_teams(&self.graph, &chain, &self.system, &self.table, Effort::USUAL).unwrap()
+    }
+
+    /// What evaluation says of plans must be what the search says.
+    fn check(&self, problem: &SystemProblem, plans: &[Plan]) {
+        for plan in plans {
+            let schedule = problem.schedule(plan);
+            schedule.validate(&self.graph, &self.system.board()).unwrap();
+            let evaluation = schedule.evaluate(&self.graph, &self.table).unwrap();
+            let found = (evaluation.period, evaluation.latency);
+            assert_eq!(found, (plan.period, plan.latency), "{}: {schedule}", plan.configuration());
+            for stage in &plan.stages {
+                let mut hosts = stage.processors().map(|class| host_of(&class.cluster));
+                let first = hosts.next().unwrap();
+                assert!(hosts.all(|host| host == first), "{}", plan.configuration());
+            }
+        }
+    }
+}
+
+fn has_teams(plan: &Plan) -> bool {
+    plan.stages.iter().any(PlannedStage::has_teams)
+}
+
+/// Whether some plan is as good as this one, but for so much.
+fn is_matched(plans: &[Plan], plan: &Plan, slack: f64) -> bool {
+    let most = |time: Nanoseconds| time.seconds() * (1.0 + slack);
+    plans.iter().any(|one| one.period.seconds() <= most(plan.period) && one.latency.seconds() <= most(plan.latency))
+}
+
+#[test]
+fn teams_of_hosts_take_what_evaluation_says_and_only_help() {
+    for (network, hosts) in [
+        ("googlenet", [OnHost { board: "B2+s2", slowness: 1.0 }, OnHost { board: "B2", slowness: 1.5 }]),
+        ("squeezenet", [OnHost { board: "B2", slowness: 1.0 }, OnHost { board: "B1+s1", slowness: 1.0 }]),
+    ] {
+        let cluster = Cluster::of(network, &hosts);
+        let (alone, together) = (cluster.alone(), cluster.with_teams());
+        assert!(together.has_teams() && !alone.has_teams() && !together.clone().without_teams().has_teams());
+        let (known, front) = (alone.front().unwrap(), together.front().unwrap());
+
+        cluster.check(&together, &front.plans);
+        assert!(front.plans.iter().any(has_teams), "{network}: nothing is gained");
+        assert!(front.plans[0].latency < known.plans[0].latency, "{network}");
+        assert!(known.plans.iter().all(|plan| is_matched(&front.plans, plan, 0.0)), "{network}");
+        // What is proven is of plans without teams, and remains.
+        assert!(front.is_exact && known.is_exact);
+        assert_eq!(front.shortest_without_teams, known.plans.iter().map(|plan| plan.period).min());
+        assert_eq!(known, together.without_teams().front().unwrap());
+    }
+}
+
+/// Where one host has all of the network, its teams are those of a board of its own.
+#[test]
+fn a_host_alone_is_as_good_as_a_board() {
+    let hosts = [OnHost { board: "B2+s2", slowness: 1.0 }, OnHost { board: "B1", slowness: 1.0 }];
+    let cluster = Cluster::of("googlenet", &hosts);
+    let problem = cluster.with_teams();
+    let SystemFront { plans, .. } = problem.front_of(&HostDivision::only(&problem, HostPlace::new(0))).unwrap();
+    cluster.check(&problem, &plans);
+
+    let (graph, board) = (&cluster.graph, board("B2+s2"));
+    let chain = Chain::of(graph);
+    let table = costs(graph, &board, 1.0);
+    let on_board = Problem::with_teams(graph, &chain, &board, &table, &teams_of(&board)).unwrap();
+    let expected = pareto_front(&on_board).unwrap();
+    assert!(expected.iter().any(has_teams));
+    // A stage on a host takes frames in and gives them out as well, which a board does not count; teams are not
+    // evaluated for less than half a percent.
+    for plan in &expected {
+        assert!(is_matched(&plans, plan, 0.02), "{} {:?} {:?}", plan.configuration(), plan.period, plan.latency);
+    }
+}
+
+/// A host that is lost or not asked for has no team either.
+#[test]
+fn no_team_is_where_a_division_has_nothing() {
+    let hosts = [OnHost { board: "B2", slowness: 1.0 }, OnHost { board: "B2", slowness: 1.0 }];
+    let cluster = Cluster::of("squeezenet", &hosts);
+    let problem = cluster.with_teams();
+    let place = HostPlace::new(1);
+    for front in [
+        problem.front_without(&[place]).unwrap(),
+        problem.front_of(&HostDivision::only(&problem, HostPlace::new(0))).unwrap(),
+    ] {
+        assert!(front.plans.iter().any(has_teams));
+        assert!(front.plans.iter().all(|plan| !plan.configuration().contains("b/")));
+        cluster.check(&problem, &front.plans);
+    }
+    let equal = problem.front_of(&HostDivision::equal(&problem, &[])).unwrap();
+    cluster.check(&problem, &equal.plans);
+    assert!(equal.plans.iter().all(|plan| plan.configuration().contains("a/") && plan.configuration().contains("b/")));
+}
