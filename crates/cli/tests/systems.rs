@@ -7,7 +7,9 @@ mod support;
 
 use std::path::Path;
 
-use serde_json::Value;
+use millstream_board::Board;
+use millstream_schedule::BoardReference;
+use serde_json::{Value, json};
 use support::{Workplace, in_one_line};
 
 /// Two boards on a link with so much bandwidth.
@@ -20,7 +22,7 @@ fn system(bytes_per_second: f64) -> String {
     )
 }
 
-fn json(text: &str) -> Value {
+fn parsed(text: &str) -> Value {
     serde_json::from_str(text).unwrap()
 }
 
@@ -36,7 +38,7 @@ fn a_system_is_planned_simulated_and_certified() {
     {
         assert!(said.contains(part), "{part}\n{said}");
     }
-    let report = json(&workplace.succeed(&[&arguments[..], &["--json"]].concat()));
+    let report = parsed(&workplace.succeed(&[&arguments[..], &["--json"]].concat()));
     let predicted = report["schedule"]["predicted"]["period_seconds"].as_f64().unwrap();
     for rival in report["rivals"].as_array().unwrap() {
         // The objective may give up 1 % of the throughput for a shorter latency.
@@ -44,11 +46,11 @@ fn a_system_is_planned_simulated_and_certified() {
     }
 
     let simulate = ["simulate", "--system", "two.json", "--frames", "400", "--json"];
-    let simulated = json(&workplace.succeed(&simulate));
+    let simulated = parsed(&workplace.succeed(&simulate));
     let period = simulated["simulated_period_seconds"].as_f64().unwrap();
     assert!((period / predicted - 1.0).abs() < 0.01, "{period} {predicted}");
     assert!((simulated["predicted_period_seconds"].as_f64().unwrap() / predicted - 1.0).abs() < 1e-6);
-    let noisy = json(&workplace.succeed(&[&simulate[..], &["--noise", "20"]].concat()));
+    let noisy = parsed(&workplace.succeed(&[&simulate[..], &["--noise", "20"]].concat()));
     assert!(noisy["simulated_period_seconds"].as_f64().unwrap() > period);
     let holds = workplace.succeed(&["certify", "--system", "two.json"]);
     assert!(holds.contains("The certificate holds for ") && holds.contains(": squeezenet on two."), "{holds}");
@@ -66,7 +68,7 @@ fn the_shortest_period_over_hosts_is_proven() {
         ["schedule", "--system", "two.json", "--model", "zoo:squeezenet", "--certificate", "certificate.json"];
     let certify = ["certify", "--system", "two.json"];
     workplace.succeed(&schedule);
-    let read = |name: &str| json(&std::fs::read_to_string(workplace.path(name)).unwrap());
+    let read = |name: &str| parsed(&std::fs::read_to_string(workplace.path(name)).unwrap());
     let (planned, certificate) = (read("schedule.json"), read("certificate.json"));
     let refuse = |planned: &Value, certificate: &Value, reason: &str| {
         workplace.write("other-schedule.json", planned.to_string());
@@ -129,7 +131,7 @@ fn what_frames_cost_counts_in_plans_simulations_and_certificates() {
         let [free, costly] = [&free, &costly].map(|text| {
             workplace.write("two.json", text);
             let latency = ["--division", division, "--objective", "latency", "--json"];
-            let report = json(&workplace.succeed(&[&arguments[..], &latency].concat()));
+            let report = parsed(&workplace.succeed(&[&arguments[..], &latency].concat()));
             report["schedule"]["predicted"]["latency_seconds"].as_f64().unwrap()
         });
         costly - free
@@ -157,7 +159,7 @@ fn a_slow_link_keeps_everything_on_one_host_and_a_fast_one_does_not() {
     let configuration = |bytes_per_second: f64| {
         workplace.write("two.json", system(bytes_per_second));
         let arguments = ["schedule", "--system", "two.json", "--model", "zoo:squeezenet", "--json"];
-        let report = json(&workplace.succeed(&arguments));
+        let report = parsed(&workplace.succeed(&arguments));
         (report["schedule"]["configuration"].as_str().unwrap().to_owned(), report["bottleneck_link"].clone())
     };
     let (fast, bottleneck) = configuration(1e9);
@@ -174,7 +176,7 @@ fn hosts_are_lost_and_links_slow_down_in_simulations() {
     workplace.succeed(&["schedule", "--system", "two.json", "--model", "zoo:squeezenet"]);
     let run = |more: &[&str]| {
         let simulate = ["simulate", "--system", "two.json", "--frames", "300", "--json"];
-        json(&workplace.succeed(&[&simulate[..], more].concat()))
+        parsed(&workplace.succeed(&[&simulate[..], more].concat()))
     };
     assert_eq!(run(&[])["unfinished"], 0);
     assert!(run(&["--lose", "500ms:pi"])["unfinished"].as_u64().unwrap() > 0);
@@ -250,7 +252,7 @@ fn every_built_in_system_is_planned_for_and_proven() {
     for name in names {
         count += 1;
         let schedule = ["schedule", "--system", &name, "--model", "zoo:alexnet", "--certificate", "certificate.json"];
-        let report = json(&workplace.succeed(&[&schedule[..], &["--json"]].concat()));
+        let report = parsed(&workplace.succeed(&[&schedule[..], &["--json"]].concat()));
         let [period, bound] = ["period_seconds", "lower_bound_period_seconds"]
             .map(|field| report["schedule"]["predicted"][field].as_f64().unwrap());
         assert!(bound <= period && period > 0.0, "{name}: {bound} {period}");
@@ -263,7 +265,7 @@ fn every_built_in_system_is_planned_for_and_proven() {
 /// A board of the built-in ones with so much memory.
 fn with_memory(name: &str, bytes: u64) -> Value {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/boards").join(name);
-    let mut board = json(&std::fs::read_to_string(path).unwrap());
+    let mut board = parsed(&std::fs::read_to_string(path).unwrap());
     board["memory"]["bytes"] = bytes.into();
     board
 }
@@ -275,14 +277,14 @@ fn narrow_memories_take_the_claim_away_and_not_the_quality() {
     let workplace = Workplace::new();
     let mut narrow = 0;
     for (rk, pi) in [(12, 11), (14, 11), (14, 18), (17, 24), (4000, 4000)] {
-        let mut document = json(&system(117e6));
+        let mut document = parsed(&system(117e6));
         document["hosts"] = serde_json::json!([
             {"id": "rk", "cost": "rk3588", "board": with_memory("rk3588.json", rk * 1_000_000)},
             {"id": "pi", "cost": "raspberry-pi-5", "board": with_memory("raspberry-pi-5.json", pi * 1_000_000)}
         ]);
         workplace.write("two.json", document.to_string());
         let arguments = ["schedule", "--system", "two.json", "--model", "zoo:squeezenet"];
-        let report = json(&workplace.succeed(&[&arguments[..], &["--json"]].concat()));
+        let report = parsed(&workplace.succeed(&[&arguments[..], &["--json"]].concat()));
         let front = report["front"].as_array().unwrap();
         let least = front.iter().map(|point| point["period_seconds"].as_f64().unwrap()).fold(f64::INFINITY, f64::min);
         for rival in report["rivals"].as_array().unwrap() {
@@ -304,7 +306,7 @@ fn rivals_keep_to_the_limits_and_are_compared_in_what_counts() {
     workplace.write("two.json", system(117e6));
     let arguments = ["schedule", "--system", "two.json", "--model", "zoo:squeezenet", "--objective"];
     let limited =
-        json(&workplace.succeed(&[&arguments[..], &["throughput", "--max-latency", "15ms", "--json"]].concat()));
+        parsed(&workplace.succeed(&[&arguments[..], &["throughput", "--max-latency", "15ms", "--json"]].concat()));
     for rival in limited["rivals"].as_array().unwrap() {
         assert!(rival["latency_seconds"].as_f64().is_none_or(|latency| latency <= 0.015), "{rival}");
     }
@@ -330,7 +332,7 @@ fn values_of_fewer_bits_take_links_for_less_time() {
         // The same cut, whatever is sent.
         let arguments = ["schedule", "--system", "two.json", "--model", "zoo:squeezenet", "--division", "equal"];
         let said = in_one_line(&workplace.succeed(&arguments));
-        (json(&workplace.succeed(&[&arguments[..], &["--json"]].concat())), said)
+        (parsed(&workplace.succeed(&[&arguments[..], &["--json"]].concat())), said)
     };
     let (whole, said) = planned("f32");
     assert!(!said.contains("Precision:"), "{said}");
@@ -342,7 +344,7 @@ fn values_of_fewer_bits_take_links_for_less_time() {
         assert_eq!(report["crossings"][0]["precision"], precision);
         assert!(said.contains(&format!("Precision: over rk-pi, 32-bit floats go as {precision}")), "{said}");
         // A link that is the bottleneck passes as many more frames, in a simulation as well.
-        let simulated = json(&workplace.succeed(&["simulate", "--system", "two.json", "--frames", "300", "--json"]));
+        let simulated = parsed(&workplace.succeed(&["simulate", "--system", "two.json", "--frames", "300", "--json"]));
         let ratio = simulated["simulated_period_seconds"].as_f64().unwrap() / of(&report, "occupied_seconds");
         assert!((ratio - 1.0).abs() < 0.01, "{precision}: {ratio}");
     }
@@ -358,7 +360,7 @@ fn a_network_is_divided_as_others_would() {
     let workplace = Workplace::new();
     workplace.write("two.json", system(117e6));
     let arguments = ["schedule", "--system", "two.json", "--model", "zoo:squeezenet"];
-    let report = |division: &[&str]| json(&workplace.succeed(&[&arguments[..], &["--json"], division].concat()));
+    let report = |division: &[&str]| parsed(&workplace.succeed(&[&arguments[..], &["--json"], division].concat()));
     let best = report(&[]);
     for rival in best["rivals"].as_array().unwrap() {
         let (division, algorithm) = match rival["name"].as_str().unwrap() {
@@ -379,4 +381,65 @@ fn a_network_is_divided_as_others_would() {
     let fail = |more: &[&str]| workplace.fail(&[&arguments[..], more].concat());
     assert!(fail(&["--division", "po"]).contains("the system has no host 'po', only rk, pi"));
     assert!(fail(&["--division", "pi", "--without", "pi"]).contains("'pi' is both left out and to run everything"));
+}
+
+/// Two hosts of a core and a graphics device each: the core is quick for small operators, the device for large ones.
+fn with_devices(workplace: &Workplace) {
+    let board = json!({
+        "format": "millstream-board", "version": 1, "name": "x", "accelerators": [{"label": "G", "kind": "gpu"}],
+        "clusters": [{"label": "B", "core_type": "c", "capacity": 1024, "cores": [{"id": 0}], "operating_points": []}],
+    });
+    let terms = |per_operator: f64, per_mac: f64| {
+        json!({
+            "terms": [{"name": "operators", "seconds": per_operator}, {"name": "macs", "seconds": per_mac}],
+            "samples": 0, "r_squared": 0.0, "training_range": {"macs": [0, 0], "bytes": [0, 0]},
+        })
+    };
+    let fingerprint = BoardReference::of(&Board::from_json(&board.to_string()).unwrap()).fingerprint;
+    let costs = json!({
+        "format": "millstream-cost", "version": 1, "board": board, "board_fingerprint": fingerprint,
+        "provenance": {"tool_version": "0.1.0", "created": "2026-11-30T00:00:00Z"},
+        "processors": [{
+            "processor": {"cluster": "B", "count": 1}, "cache_bytes": 1_u64 << 40, "families": [],
+            "pooled": terms(1e-6, 1e-8),
+        }],
+        "accelerators": [{"label": "G", "model": {"terms": terms(1e-3, 1e-12)}}],
+        "fusions": [], "transfers": [], "power": [],
+    });
+    let host = |id: &str| json!({"id": id, "board": "board.json", "cost": "costs.json"});
+    let link = json!({"hosts": ["a", "b"], "latency_seconds": 1e-3, "bytes_per_second": 1e5});
+    let system = json!({
+        "format": "millstream-system", "version": 1, "name": "two", "hosts": [host("a"), host("b")], "links": [link],
+    });
+
+    workplace.write("board.json", board.to_string());
+    workplace.write("costs.json", costs.to_string());
+    workplace.write("two.json", system.to_string());
+}
+
+/// What is proven is of pipelines without teams; a schedule with one may be faster, and both the search and the
+/// certificate say so.
+#[test]
+fn teams_of_a_host_are_planned_simulated_and_told_apart_from_what_is_proven() {
+    let workplace = Workplace::new();
+    with_devices(&workplace);
+    let arguments = ["schedule", "--system", "two.json", "--model", "zoo:googlenet"];
+    let said = workplace.succeed(&[&arguments[..], &["--certificate", "certificate.json"]].concat());
+    let told = in_one_line(&said);
+    assert!(said.contains("Chosen for throughput: b/B1+b/G1-a/G1") || said.contains("a/B1+a/G1-b/G1"), "{said}");
+    assert!(told.contains("With processors that work on the same frame, this schedule's is"), "{said}");
+
+    let schedule = parsed(&std::fs::read_to_string(workplace.path("schedule.json")).unwrap());
+    let number = |place: &str| schedule.pointer(place).unwrap().as_f64().unwrap();
+    let (predicted, proven) = (number("/predicted/period_seconds"), number("/predicted/searched/period_seconds"));
+    assert!(predicted < 0.99 * proven, "{predicted} {proven}");
+    let holds = in_one_line(&workplace.succeed(&["certify", "--system", "two.json"]));
+    assert!(holds.contains("This schedule is none of these: processors of a host work on the same frame."), "{holds}");
+    let simulated = parsed(&workplace.succeed(&["simulate", "--system", "two.json", "--frames", "300", "--json"]));
+    let period = simulated["simulated_period_seconds"].as_f64().unwrap();
+    assert!((period / predicted - 1.0).abs() < 0.01, "{period} {predicted}");
+
+    // With next to no effort no team is found that is worth it.
+    let modest = workplace.succeed(&[&arguments[..], &["--search-effort", "0.001"]].concat());
+    assert!(!modest.contains("With processors that work on the same frame"), "{modest}");
 }

@@ -7,10 +7,12 @@ mod support;
 use std::sync::atomic::AtomicBool;
 use std::{fs, thread};
 
+use millstream_api::Machine;
 use millstream_node::deployment::Deployment;
 use millstream_node::report::Report;
 use millstream_node::{channels, front, host};
-use support::{deployment, plan, system, system_that_sends};
+use millstream_test_support::not_tested;
+use support::{deployment, plan, plan_with_a_team, system, system_that_sends, system_with_cores};
 
 /// Runs frames through hosts of these names, each with what `of_host` makes of the deployment.
 fn stream(
@@ -47,6 +49,30 @@ fn frames_through_two_hosts_are_as_in_sequential_inference() {
     assert_eq!(frames.len(), 2);
     assert!(frames.iter().all(|stage| stage.1 == 40), "{frames:?}");
     assert!(report.text().contains("40 of 40 frames as in sequential inference"), "{}", report.text());
+}
+
+#[test]
+fn the_cores_of_a_host_work_on_one_frame() {
+    if Machine::detect().unwrap().board().cores().count() < 2 {
+        return not_tested("a second core", "a team needs two");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    for network in ["zoo:squeezenet", "zoo:googlenet"] {
+        system_with_cores(folder.path(), &["a", "b"], 2, "f32");
+        plan_with_a_team(folder.path(), network, "schedule.json");
+        let trace = folder.path().join("trace.json");
+        let deployed = Deployment { trace: Some(trace.clone()), ..deployment(folder.path(), &["schedule.json"], 12) };
+        let report = stream(&["a", "b"], &deployed, |_| deployed.clone());
+        assert!(report.is_right(), "{report:?}");
+        assert!(report.configuration.contains("a/B1+a/B1"), "{}", report.configuration);
+        assert!(report.text().contains("12 of 12 frames as in sequential inference"), "{}", report.text());
+
+        // Both cores of the first host have done something of every frame.
+        let trace: serde_json::Value = serde_json::from_str(&fs::read_to_string(trace).unwrap()).unwrap();
+        let slices = trace["traceEvents"].as_array().unwrap().iter().filter(|event| event["ph"] == "X");
+        let of_first = slices.filter(|slice| slice["args"]["frame"] == 3 && slice["args"]["stage"] == 1);
+        assert!(of_first.count() > 1, "{network}");
+    }
 }
 
 #[test]

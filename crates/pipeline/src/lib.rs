@@ -53,7 +53,7 @@
 //! | `teams` | what stages take on several processors that work on one frame together: bounds, and the best that was found |
 //! | `plan` | plans and their constraints, and which of several is wanted |
 //! | `problem` | [`Problem`]: the above for one network on one board; from stages to plans, and from plans to schedules |
-//! | `lazy_evaluation.rs` | which teams are evaluated in the course of a search |
+//! | `lazy_evaluation` | which teams are evaluated in the course of a search |
 //! | `memory` | plans that fit into the memory that processors share |
 //! | `options` | the sets of replicas of each stage that searches choose from |
 //! | `period` | the search for the shortest period, and bounds that no period goes below |

@@ -12,9 +12,11 @@ use millstream_cost::{CostTable, FrameCost, HostCrossing, Nanoseconds, PartCost,
 use millstream_graph::Graph;
 use millstream_partition::Chain;
 use millstream_pipeline::{
-    Effort, HostDivision, HostPlace, Plan, PlannedStage, Problem, SystemFront, SystemProblem, pareto_front, teams_of,
+    Effort, HostDivision, HostPlace, PipelineError, Plan, PlannedStage, Problem, SystemFront, SystemProblem,
+    pareto_front, teams_of,
 };
-use millstream_test_support::{board, connect, table};
+use millstream_schedule::replicated_period;
+use millstream_test_support::{board, chain_of, connect, table};
 
 /// What a host is: its board, and how many times as long everything takes there.
 struct OnHost {
@@ -73,9 +75,12 @@ fn costs(graph: &Graph, board: &Board, slowness: f64) -> CostTable {
 
 impl Cluster {
     fn of(network: &str, hosts: &[OnHost]) -> Self {
-        let names = ["a", "b", "c"];
         let model = millstream_zoo::build(network).unwrap();
-        let graph = Arc::clone(model.graph());
+        Self::with_costs(Arc::clone(model.graph()), hosts, |graph, board, host| costs(graph, board, host.slowness))
+    }
+
+    fn with_costs(graph: Arc<Graph>, hosts: &[OnHost], costs: impl Fn(&Graph, &Board, &OnHost) -> CostTable) -> Self {
+        let names = ["a", "b", "c"];
         let boards: Vec<Board> = hosts.iter().map(|host| board(host.board)).collect();
         let pairs = (0..hosts.len()).flat_map(|to| (0..to).map(move |from| (from, to)));
         let document = SystemDocument {
@@ -86,8 +91,7 @@ impl Cluster {
             links: pairs.map(|(from, to)| link_document(names[from], names[to])).collect(),
         };
         let system = System::of(document, |_| Err(BoardError::Malformed { detail: String::new() })).unwrap();
-        let tables: Vec<CostTable> =
-            boards.iter().zip(hosts).map(|(board, host)| costs(&graph, board, host.slowness)).collect();
+        let tables: Vec<CostTable> = boards.iter().zip(hosts).map(|(board, host)| costs(&graph, board, host)).collect();
         let tables: Vec<(&str, &CostTable)> = names.iter().copied().zip(&tables).collect();
         let table = CostTable::of_hosts(&tables, HostCrossing::all(&system));
         Self { table: table.with_frame_costs(FrameCost::all(&system)), graph, system }
@@ -191,4 +195,51 @@ fn no_team_is_where_a_division_has_nothing() {
     let equal = problem.front_of(&HostDivision::equal(&problem, &[])).unwrap();
     cluster.check(&problem, &equal.plans);
     assert!(equal.plans.iter().all(|plan| plan.configuration().contains("a/") && plan.configuration().contains("b/")));
+}
+
+/// Three operators, of which a core of host a takes 1 ms each but for the second, which takes it 0.1 ms; its accelerator
+/// takes 0.1 ms for the others, and 1 ms for the second, if it runs that. Host b runs nothing.
+fn there_and_back(runs_all: bool) -> Cluster {
+    let hosts = [OnHost { board: "B1+G", slowness: 1.0 }, OnHost { board: "B1", slowness: 1.0 }];
+    Cluster::with_costs(Arc::new(chain_of(3, 100)), &hosts, |graph, board, _| {
+        let mut table = CostTable::new(graph.operators().len(), board.processor_classes());
+        for processor in table.class_ids().filter(|_| !board.accelerators().is_empty()) {
+            let is_core = table.classes()[processor.index()].cluster == "B";
+            for (place, &id) in graph.order().iter().enumerate() {
+                let is_quick = is_core == (place == 1);
+                if is_quick || runs_all {
+                    table.set_time(processor, id, Nanoseconds(if is_quick { 100_000 } else { 1_000_000 }));
+                }
+            }
+        }
+        table
+    })
+}
+
+/// A team takes each operator to the processor that is quick for it: 0.3 ms, and what frames cost to take in and give
+/// out. Without teams, the two do best as replicas, each with operators that take it long.
+#[test]
+fn a_team_may_have_a_shorter_period_than_all_that_is_proven_of_others() {
+    let cluster = there_and_back(true);
+    let front = cluster.with_teams().front().unwrap();
+    cluster.check(&cluster.with_teams(), &front.plans);
+    let [plan] = front.plans.as_slice() else { panic!("{:?}", front.plans) };
+    assert_eq!(plan.configuration(), "a/B1+a/G1");
+    let frames = cluster.table.frame_cost("a", 400).0 * 2;
+    assert_eq!(plan.period.0, 300_000 + frames);
+    assert!(front.is_exact);
+    let without_teams = front.shortest_without_teams.unwrap();
+    let alone = [2_100_000, 1_200_000].map(|time| Nanoseconds(time + frames));
+    assert_eq!(without_teams, replicated_period(&alone));
+    assert_eq!(cluster.alone().front().unwrap().plans.last().unwrap().period, without_teams);
+}
+
+/// Where nothing runs without teams, there is nothing to be proven of that.
+#[test]
+fn a_team_may_run_what_nothing_else_does() {
+    let cluster = there_and_back(false);
+    assert_eq!(cluster.alone().front(), Err(PipelineError::Infeasible));
+    let front = cluster.with_teams().front().unwrap();
+    assert_eq!(front.plans[0].configuration(), "a/B1+a/G1");
+    assert_eq!((front.is_exact, front.shortest_without_teams), (false, None));
 }

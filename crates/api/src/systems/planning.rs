@@ -117,7 +117,8 @@ pub fn plan_system(hosts: &Hosts, network: &Network, aim: &Aim, on: &OnHosts) ->
     let schedule = problem.schedule(&plan);
     let evaluation = schedule.evaluate(graph, &table)?;
     let crossings = schedule.crossings(graph, &table)?;
-    let searched = |shortest: Nanoseconds| SearchedBound { period_seconds: shortest.seconds(), space: SearchedSpace::Hosts };
+    let searched =
+        |shortest: Nanoseconds| SearchedBound { period_seconds: shortest.seconds(), space: SearchedSpace::Hosts };
     let predicted = Prediction {
         searched: shortest_without_teams.map(searched),
         period_seconds: plan.period.seconds(),

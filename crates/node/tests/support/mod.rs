@@ -7,7 +7,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use millstream_api::board::Processor;
+use millstream_api::board::{Host, Processor};
+use millstream_api::cost::{CostTable, HostCrossing, Nanoseconds, PartCost};
+use millstream_api::pipeline::{Effort, SystemProblem};
 use millstream_api::schedule::{Prediction, Replica, Schedule, Stage};
 use millstream_api::{Hosts, Machine, Network, Objective, ReadOptions, document, files};
 use millstream_node::deployment::Deployment;
@@ -20,12 +22,19 @@ pub(crate) fn system(folder: &Path, hosts: &[&str]) {
 
 /// The same with what floats are sent as.
 pub(crate) fn system_that_sends(folder: &Path, hosts: &[&str], precision: &str) {
+    system_with_cores(folder, hosts, 1, precision);
+}
+
+/// The same with so many cores for the first host, some of which others may have as well.
+pub(crate) fn system_with_cores(folder: &Path, hosts: &[&str], of_first: usize, precision: &str) {
     let cores: Vec<u32> = Machine::detect().unwrap().board().cores().map(|core| core.id.0).collect();
     let host = |(place, id): (usize, &&str)| {
-        let core = cores[place % cores.len()];
+        let core = |place: usize| format!(r#"{{"id": {}}}"#, cores[place % cores.len()]);
+        let count = if place == 0 { of_first } else { 1 };
+        let own = (place..place + count).map(core).collect::<Vec<_>>().join(", ");
         let board = format!(
-            r#"{{"format": "millstream-board", "version": 1, "name": "one core", "clusters": [{{"label": "B",
-                "core_type": "core", "capacity": 1024, "cores": [{{"id": {core}}}], "operating_points": []}}],
+            r#"{{"format": "millstream-board", "version": 1, "name": "some cores", "clusters": [{{"label": "B",
+                "core_type": "core", "capacity": 1024, "cores": [{own}], "operating_points": []}}],
                 "memory": {{"bytes_per_second": 8e9, "bytes": 4000000000}}}}"#
         );
         format!(r#"{{"id": "{id}", "board": {board}, "cost": "none"}}"#)
@@ -62,7 +71,7 @@ pub(crate) fn plan_of(folder: &Path, network: &str, without: &[&str], name: &str
     let left: Vec<_> = hosts.system().hosts().iter().filter(|host| !without.contains(&host.id.as_str())).collect();
     let chain = network.chain();
     let count = chain.blocks().len();
-    let stage = |(place, host): (usize, &&millstream_api::board::Host)| {
+    let stage = |(place, host): (usize, &&Host)| {
         let cluster = board.cluster(&format!("{}/B", host.id)).unwrap();
         let processor = Processor::new(&cluster.label, cluster.cores.iter().map(|core| core.id.0));
         let part = |edge: usize| edge * count / left.len();
@@ -80,6 +89,39 @@ pub(crate) fn plan_of(folder: &Path, network: &str, without: &[&str], name: &str
         watts: None,
     };
     let document = document(&schedule, predicted, "by hand", Objective::Throughput, &network, board);
+    fs::write(folder.join(name), files::to_json(&document).unwrap()).unwrap();
+}
+
+/// A schedule for two hosts of which the first has two cores and can run the first half of a network, and the second
+/// all of it, but slowly, with the least latency: the cores of the first work on the same frame.
+pub(crate) fn plan_with_a_team(folder: &Path, network: &str, name: &str) {
+    let hosts = Hosts::read(&folder.join("system.json")).unwrap();
+    let network = Network::open(network, ReadOptions::default()).unwrap();
+    let (graph, chain) = (network.graph(), network.chain());
+    let first_half = chain.operators(0..chain.blocks().len() / 2);
+    let costs = |(place, host): (usize, &Host)| {
+        let mut table = CostTable::new(graph.operators().len(), host.board.processor_classes());
+        let single = table.class_ids().filter(|id| table.classes()[id.index()].count == 1).collect::<Vec<_>>();
+        for (processor, id) in single.into_iter().flat_map(|one| graph.operator_ids().map(move |id| (one, id))) {
+            if place == 1 || first_half.contains(&id) {
+                let slowness = [1, 3][place];
+                table.set_time(processor, id, Nanoseconds(slowness * (10_000 + graph.operator(id).work.macs / 10)));
+                table.set_part(processor, id, PartCost { wave: 1, ..PartCost::default() });
+            }
+        }
+        (host.id.clone(), table)
+    };
+    let tables: Vec<(String, CostTable)> = hosts.system().hosts().iter().enumerate().map(costs).collect();
+    let tables: Vec<(&str, &CostTable)> = tables.iter().map(|(host, table)| (host.as_str(), table)).collect();
+    let table = CostTable::of_hosts(&tables, HostCrossing::all(hosts.system()));
+
+    let problem = SystemProblem::with_teams(graph, chain, hosts.system(), &table, Effort::USUAL).unwrap();
+    let plan = problem.front().unwrap().plans.swap_remove(0);
+    assert!(plan.has_teams(), "{}", plan.configuration());
+    let schedule = problem.schedule(&plan);
+    let predicted = Prediction::new(&schedule.evaluate(graph, &table).unwrap(), 0.0);
+    let board = hosts.machine().board();
+    let document = document(&schedule, predicted, "by made-up costs", Objective::Latency, &network, board);
     fs::write(folder.join(name), files::to_json(&document).unwrap()).unwrap();
 }
 

@@ -46,9 +46,9 @@ pub fn pareto_front_within_memory(problem: &Problem) -> Result<PlansWithinMemory
 
 /// Whether a known plan is about as good in latency and period as one that may be hoped for.
 pub(crate) fn is_beaten_in_both(hoped: &Plan, known: &[Plan]) -> bool {
-    known.iter().any(|plan| {
-        is_about_as_short(plan.latency, hoped.latency) && is_about_as_short(plan.period, hoped.period)
-    })
+    known
+        .iter()
+        .any(|plan| is_about_as_short(plan.latency, hoped.latency) && is_about_as_short(plan.period, hoped.period))
 }
 
 /// The front without regard to memory.

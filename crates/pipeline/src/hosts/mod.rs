@@ -4,13 +4,13 @@ mod host_division;
 mod host_links;
 mod host_search;
 mod host_set;
+mod lazily_evaluated;
 mod place;
 mod states;
 mod system_front;
 mod system_plan;
 mod variant_table;
 mod variants;
-mod with_evaluation;
 
 use std::sync::Arc;
 
@@ -56,14 +56,14 @@ impl SystemProblem {
     ///
     /// # Errors
     /// [`PipelineError::Hosts`] if there are too many hosts, [`PipelineError::MissingProcessor`] and
-    /// [`PipelineError::Links`] as for a [`Problem`](crate::Problem), [`PipelineError::Unsupported`] if no host runs
+    /// [`PipelineError::Links`] as for a [`Problem`], [`PipelineError::Unsupported`] if no host runs
     /// some operator.
     pub fn new(graph: &Graph, chain: &Chain, system: &System, table: &CostTable) -> Result<Self, PipelineError> {
         Self::of(NetworkCosts { graph, chain, table, teams: None }, system)
     }
 
     /// As [`SystemProblem::new`], with stages that several processors of a host own together as well, as
-    /// [`Problem::with_teams`](crate::Problem::with_teams) has them on one board: all of
+    /// [`Problem::with_teams`] has them on one board: all of
     /// [`teams_of`](crate::teams_of) each host. Searches put so much effort into them.
     ///
     /// # Errors

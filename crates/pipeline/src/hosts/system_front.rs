@@ -38,11 +38,11 @@ impl SystemFront {
 }
 
 impl SystemProblem {
-    /// All plans that no other plan of the problem's space beats in period without losing in latency; teams are evaluated
-    /// where they may be better by more than half a percent, within the problem's effort. Where some do not
-    /// fit into the memory of a host, they are left out, and what is found without replicas, on each host alone and
-    /// with parts for every host, equal or by memory, takes their place, also with one stage per host only:
-    /// [`SystemFront::is_exact`] says so.
+    /// All plans that no other plan of the problem's space beats in period without losing in latency; teams are
+    /// evaluated where they may be better by more than half a percent, within the problem's effort. Where some without
+    /// teams do not fit into the memory of a host, they are left out, and what is found without replicas, on each host
+    /// alone and with parts for every host, equal or by memory, takes their place, also with one stage per host only:
+    /// [`SystemFront::is_exact`] says so. Of plans with teams, those that do not fit are left out.
     ///
     /// # Errors
     /// [`PipelineError::Infeasible`] if no division into stages can run every operator, [`PipelineError::HostMemory`]

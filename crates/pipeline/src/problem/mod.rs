@@ -1,8 +1,8 @@
 //! The problem that searches solve: the processors of a board, the stages of a network, and what each takes on each.
 //!
 //! Methods of [`Problem`] are in the files of this folder by what they are about: teams, ways to run a stage, senders,
-//! what stages take, plans and schedules, what evaluating teams in between needs, and what whole plans draw and occupy.
-//! One more that runs a search again is where that is: `memory/fitting.rs` takes fewer cores.
+//! what stages take, plans and schedules, and what whole plans draw and occupy. Two more that run a search again are
+//! where that is: `lazy_evaluation` evaluates teams in between, and `memory/fitting.rs` takes fewer cores.
 
 pub(crate) mod known_options;
 pub(crate) mod link_evaluator;
@@ -16,7 +16,6 @@ pub(crate) mod stage_costs;
 mod stage_senders;
 mod stages;
 mod ways;
-mod with_evaluation;
 mod with_teams;
 
 use std::sync::Arc;

@@ -238,8 +238,9 @@ fn bound(planned: &SystemPlan, without: &[String]) -> String {
         )
     } else {
         format!(
-            "{shortest} ms is the shortest period that was found; it is not proven, because memories have no room for what is faster, or \
-             frames wait for links within a host, and not all other schedules were looked at."
+            "{shortest} ms is the shortest period that was found; it is not proven, because memories have no room for what is faster, \
+             frames wait for links within a host, or only processors that work on the same frame run the network, and not all other schedules \
+             were looked at."
         )
     };
     format!(

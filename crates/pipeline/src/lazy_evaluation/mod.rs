@@ -1,5 +1,7 @@
 //! Lazy evaluation of teams whose bound could improve the result.
 
+mod of_one_board;
+
 use millstream_cost::Nanoseconds;
 use millstream_mapping::side_by_side;
 use millstream_partition::BlockRange;
@@ -149,8 +151,7 @@ pub(crate) fn evaluate_promising_teams<P: LazyProblem>(
     let Some(effort) = problem.effort() else { return Ok(()) };
     let hoped = problem.with_hoped_times();
     let most_rounds = effort.steps(most_rounds).max(1);
-    let most_after =
-        |times: u64| problem.spent().saturating_add(effort.steps(MOST_EVALUATIONS).saturating_mul(times));
+    let most_after = |times: u64| problem.spent().saturating_add(effort.steps(MOST_EVALUATIONS).saturating_mul(times));
     let (most_spent, most_of_first) = (most_after(1), most_after(FIRST_PLAN));
     let mut has_evaluated_any = false;
 
@@ -236,9 +237,9 @@ mod tests {
     use millstream_test_support::{board, table};
 
     use super::*;
-    use crate::plan::PlannedStage;
     use crate::front::pareto_front::pareto_front;
     use crate::inputs::ProblemInputs;
+    use crate::plan::PlannedStage;
     use crate::teams::space::teams_of;
 
     /// A search for GoogLeNet's front, in which teams pay, with so much effort.
