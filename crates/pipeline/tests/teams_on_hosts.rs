@@ -103,7 +103,8 @@ impl Cluster {
 
     fn with_teams(&self) -> SystemProblem {
         let chain = Chain::of(&self.graph);
-        SystemProblem::with_teams(&self.graph, &chain, &self.system, &self.table, Effort::USUAL).unwrap()
+        let teams: Vec<_> = self.system.hosts().iter().flat_map(|host| teams_of(&host.in_system())).collect();
+        SystemProblem::with_teams(&self.graph, &chain, &self.system, &self.table, (&teams, Effort::USUAL)).unwrap()
     }
 
     /// What evaluation says of plans must be what the search says.

@@ -1,9 +1,10 @@
 //! Plans for networks on several boards.
 
+use millstream_board::ProcessorClass;
 use millstream_certify::{Certificate, HostsProof, NetworkBlocks, can_check_hosts};
 use millstream_cost::{CostTable, Nanoseconds};
 use millstream_pipeline::{
-    HostPlace, Objective, PipelineError, Plan, SystemFront, SystemProblem, ThroughputBound, choose,
+    HostPlace, Objective, PipelineError, Plan, SystemFront, SystemProblem, ThroughputBound, choose, teams_of,
 };
 use millstream_schedule::{Crossing, Evaluation, Prediction, Schedule, ScheduleDocument, SearchedBound, SearchedSpace};
 use millstream_sim::SteadyState;
@@ -13,6 +14,7 @@ use crate::error::Error;
 use crate::network::Network;
 use crate::plans::other_drivers::other_drivers;
 use crate::plans::shared_memory::simulated;
+use crate::plans::timed::with_what_has_times;
 use crate::plans::{Aim, replica_seconds};
 use crate::schedules::document;
 use crate::systems::{Hosts, OnHosts, SystemDivision};
@@ -103,7 +105,8 @@ pub fn plan_system(hosts: &Hosts, network: &Network, aim: &Aim, on: &OnHosts) ->
     let lost = on.without.iter().map(|name| hosts.place(name)).collect::<Result<Vec<_>, _>>()?;
     let (graph, board) = (network.graph(), hosts.machine().board());
     let table = hosts.table(network)?;
-    let problem = SystemProblem::with_teams(graph, network.chain(), hosts.system(), &table, aim.effort)?;
+    let teams = teams_of_hosts(hosts, &table);
+    let problem = SystemProblem::with_teams(graph, network.chain(), hosts.system(), &table, (&teams, aim.effort))?;
     let bound = ThroughputBound::of(graph, board, &table);
     if (0..hosts.system().hosts().len()).all(|place| lost.contains(&HostPlace::new(place))) {
         return Err(Error::Unfit("no host is left to plan for".to_owned()));
@@ -148,6 +151,12 @@ pub fn plan_system(hosts: &Hosts, network: &Network, aim: &Aim, on: &OnHosts) ->
         shortest_without_teams,
         proof,
     })
+}
+
+/// Processors of a host that may own a stage together, of all hosts.
+fn teams_of_hosts(hosts: &Hosts, table: &CostTable) -> Vec<Vec<ProcessorClass>> {
+    let boards = hosts.system().hosts().iter().map(|host| with_what_has_times(&host.in_system(), table));
+    boards.flat_map(|board| teams_of(&board)).collect()
 }
 
 /// What says that no pipeline over the hosts, with stages on single processors, has a shorter period; `None` if these are too many to be followed.

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use millstream_api::board::{Host, Processor};
 use millstream_api::cost::{CostTable, HostCrossing, Nanoseconds, PartCost};
-use millstream_api::pipeline::{Effort, SystemProblem};
+use millstream_api::pipeline::{Effort, SystemProblem, teams_of};
 use millstream_api::schedule::{Prediction, Replica, Schedule, Stage};
 use millstream_api::{Hosts, Machine, Network, Objective, ReadOptions, document, files};
 use millstream_node::deployment::Deployment;
@@ -115,7 +115,9 @@ pub(crate) fn plan_with_a_team(folder: &Path, network: &str, name: &str) {
     let tables: Vec<(&str, &CostTable)> = tables.iter().map(|(host, table)| (host.as_str(), table)).collect();
     let table = CostTable::of_hosts(&tables, HostCrossing::all(hosts.system()));
 
-    let problem = SystemProblem::with_teams(graph, chain, hosts.system(), &table, Effort::USUAL).unwrap();
+    let teams = teams_of(hosts.machine().board());
+    let asked = (teams.as_slice(), Effort::USUAL);
+    let problem = SystemProblem::with_teams(graph, chain, hosts.system(), &table, asked).unwrap();
     let plan = problem.front().unwrap().plans.swap_remove(0);
     assert!(plan.has_teams(), "{}", plan.configuration());
     let schedule = problem.schedule(&plan);

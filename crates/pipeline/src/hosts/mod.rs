@@ -14,7 +14,7 @@ mod variants;
 
 use std::sync::Arc;
 
-use millstream_board::{System, TransferPrecision};
+use millstream_board::{ProcessorClass, System, TransferPrecision};
 use millstream_cost::CostTable;
 use millstream_graph::{Graph, OperatorId};
 use millstream_partition::{BlockId, Chain};
@@ -59,12 +59,12 @@ impl SystemProblem {
     /// [`PipelineError::Links`] as for a [`Problem`], [`PipelineError::Unsupported`] if no host runs
     /// some operator.
     pub fn new(graph: &Graph, chain: &Chain, system: &System, table: &CostTable) -> Result<Self, PipelineError> {
-        Self::of(NetworkCosts { graph, chain, table, teams: None }, system)
+        Self::of(NetworkCosts { graph, chain, table, teams: &[], effort: Effort::USUAL }, system)
     }
 
     /// As [`SystemProblem::new`], with stages that several processors of a host own together as well, as
-    /// [`Problem::with_teams`] has them on one board: all of
-    /// [`teams_of`](crate::teams_of) each host. Searches put so much effort into them.
+    /// [`Problem::with_teams`] has them on one board. `teams` names the processors of each, with the names that they have
+    /// in the system, such as `rk/B2`. Searches put so much effort into them.
     ///
     /// # Errors
     /// As [`SystemProblem::new`].
@@ -73,9 +73,9 @@ impl SystemProblem {
         chain: &Chain,
         system: &System,
         table: &CostTable,
-        effort: Effort,
+        (teams, effort): (&[Vec<ProcessorClass>], Effort),
     ) -> Result<Self, PipelineError> {
-        Self::of(NetworkCosts { graph, chain, table, teams: Some(effort) }, system)
+        Self::of(NetworkCosts { graph, chain, table, teams, effort }, system)
     }
 
     fn of(network: NetworkCosts<'_>, system: &System) -> Result<Self, PipelineError> {

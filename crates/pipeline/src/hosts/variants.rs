@@ -13,7 +13,6 @@ use crate::error::PipelineError;
 use crate::inputs::ProblemInputs;
 use crate::problem::Problem;
 use crate::teams::effort::Effort;
-use crate::teams::space::teams_of;
 use crate::times::crossing_times::CrossingTimes;
 
 /// A network, its chain of blocks, and its costs on all hosts of a system.
@@ -22,8 +21,10 @@ pub(super) struct NetworkCosts<'a> {
     pub(super) graph: &'a Graph,
     pub(super) chain: &'a Chain,
     pub(super) table: &'a CostTable,
-    /// How much work searches put into teams; `None` for none.
-    pub(super) teams: Option<Effort>,
+    /// Processors that may own a stage together.
+    pub(super) teams: &'a [Vec<ProcessorClass>],
+    /// How much work searches put into these.
+    pub(super) effort: Effort,
 }
 
 /// The problem of one host, once for each kind of link that frames come by and go by.
@@ -40,7 +41,7 @@ pub(super) struct HostProblem {
 
 impl HostProblem {
     pub(super) fn new(
-        NetworkCosts { graph, chain, table, teams }: NetworkCosts<'_>,
+        NetworkCosts { graph, chain, table, teams, effort }: NetworkCosts<'_>,
         system: &System,
         place: HostPlace,
         links: &Links,
@@ -49,11 +50,7 @@ impl HostProblem {
         let board = host.in_system();
         let inputs = ProblemInputs { graph, chain, board: &board, table };
         let problem = |sender: Option<ProcessorClass>| -> Result<Problem, PipelineError> {
-            let problem = Problem::of_board(inputs, sender)?;
-            Ok(match teams {
-                Some(effort) => problem.joined_by(&teams_of(&board), inputs, effort),
-                None => problem,
-            })
+            Ok(Problem::of_board(inputs, sender)?.joined_by(teams, inputs, effort))
         };
         let within = problem(None)?;
 
