@@ -7,7 +7,7 @@ use crate::core_id::CoreId;
 use crate::error::BoardError;
 use crate::processor::Processor;
 use crate::provider::Provider;
-use crate::system_document::{BoardSource, Duplex, HostDocument, HostLinkDocument, SystemDocument, check_links};
+use crate::system_document::{BoardSource, Duplex, HostLinkDocument, SystemDocument, check_links};
 use crate::transfer_precision::TransferPrecision;
 
 /// What stands between a host's name and the label of a cluster or accelerator of it: `rk/B`.
@@ -34,6 +34,10 @@ pub struct Host {
     /// What a byte of frames costs its first stage where they come to it from outside the system, and a byte of results
     /// its last stage where they leave.
     pub cpu_seconds_per_frame_byte: f64,
+    /// How long the last byte of a frame is on its way from outside the system, and that of results on its way there.
+    pub frame_latency_seconds: f64,
+    /// Bandwidth of that way in each direction; `None` if frames take no time on it.
+    pub frame_bytes_per_second: Option<f64>,
     /// The number that its first core has in the whole system; the others follow in the order of the clusters.
     first_core: u32,
 }
@@ -78,15 +82,21 @@ impl System {
         let mut hosts: Vec<Host> = Vec::new();
         let mut first_core = 0;
         for (index, host) in document.hosts.into_iter().enumerate() {
-            let HostDocument { id, board: source, clusters, cpu_seconds_per_frame, cpu_seconds_per_frame_byte, .. } =
-                host;
-            let whole = match source {
+            let whole = match host.board {
                 BoardSource::Named(name) => board(&name)?,
                 BoardSource::Inline(document) => Board::try_from(*document)?,
             };
-            let board = if clusters.is_empty() { whole } else { part(whole, &clusters, index)? };
+            let board = if host.clusters.is_empty() { whole } else { part(whole, &host.clusters, index)? };
             let cores = u32::try_from(board.cores().count()).unwrap_or(u32::MAX);
-            hosts.push(Host { id, board, cpu_seconds_per_frame, cpu_seconds_per_frame_byte, first_core });
+            hosts.push(Host {
+                id: host.id,
+                board,
+                cpu_seconds_per_frame: host.cpu_seconds_per_frame,
+                cpu_seconds_per_frame_byte: host.cpu_seconds_per_frame_byte,
+                frame_latency_seconds: host.frame_latency_seconds,
+                frame_bytes_per_second: host.frame_bytes_per_second,
+                first_core,
+            });
             first_core = first_core.saturating_add(cores);
         }
         let names: Vec<&str> = hosts.iter().map(|host| host.id.as_str()).collect();

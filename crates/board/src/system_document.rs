@@ -61,6 +61,13 @@ pub struct HostDocument {
     /// results the last stage where they leave from here.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub cpu_seconds_per_frame_byte: f64,
+    /// How long the last byte of a frame is on its way from outside the system to this host, and that of results from
+    /// here to there.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub frame_latency_seconds: f64,
+    /// Bandwidth of that way, in each direction; if missing, frames and results take no time on it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub frame_bytes_per_second: Option<f64>,
 }
 
 fn is_zero(seconds: &f64) -> bool {
@@ -169,9 +176,14 @@ impl Document for SystemDocument {
             let costs = [
                 ("cpu_seconds_per_frame", host.cpu_seconds_per_frame),
                 ("cpu_seconds_per_frame_byte", host.cpu_seconds_per_frame_byte),
+                ("frame_latency_seconds", host.frame_latency_seconds),
             ];
             if let Some((name, cost)) = costs.into_iter().find(|(_, cost)| !(cost.is_finite() && *cost >= 0.0)) {
                 return invalid(format!("hosts[{index}].{name}"), format!("is {cost}, must be a number from 0"));
+            }
+            if let Some(bandwidth) = host.frame_bytes_per_second.filter(|rate| !(rate.is_finite() && *rate > 0.0)) {
+                let field = format!("hosts[{index}].frame_bytes_per_second");
+                return invalid(field, format!("is {bandwidth}, must be above 0"));
             }
             if !names.insert(id.as_str()) {
                 return invalid(

@@ -29,8 +29,15 @@ fn system(boards: &[Board], random: &mut ChaCha8Rng) -> Option<System> {
     let hosts = boards.iter().zip(HOSTS).map(|(board, id)| {
         let board = serde_json::to_string(&board.to_document()).unwrap();
         let byte = [0.0, 1e-10, 2e-9][random.random_range(0..3)];
+        let way = [
+            "",
+            r#", "frame_latency_seconds": 1e-6"#,
+            r#", "frame_bytes_per_second": 1e8"#,
+            r#", "frame_latency_seconds": 2e-7, "frame_bytes_per_second": 1e9"#,
+        ][random.random_range(0..4)];
         format!(
-            r#"{{"id": "{id}", "board": {board}, "cpu_seconds_per_frame": 3e-8, "cpu_seconds_per_frame_byte": {byte}}}"#
+            r#"{{"id": "{id}", "board": {board}, "cpu_seconds_per_frame": 3e-8,
+                "cpu_seconds_per_frame_byte": {byte}{way}}}"#
         )
     });
     let hosts: Vec<String> = hosts.collect();

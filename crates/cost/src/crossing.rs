@@ -40,8 +40,39 @@ pub struct HostCrossing {
 }
 
 impl HostCrossing {
-    /// All crossings of a system: two for each of its links.
+    /// Where frames come from that enter a system, and where results go, in place of a host's name. No host has it.
+    pub const OUTSIDE: &str = "(outside)";
+
+    /// All crossings of a system: two for each of its links, and two for each host on whose way from and to
+    /// [outside](Self::OUTSIDE) frames take time. What frames cost processors there is apart
+    /// ([`FrameCost`](crate::FrameCost)).
     pub fn all(system: &System) -> Vec<Self> {
+        let mut crossings = Self::between_hosts(system);
+        let first_lane = 2 * system.links().len();
+        let free = HandOver { seconds: 0.0, seconds_per_byte: 0.0 };
+        for (index, host) in system.hosts().iter().enumerate() {
+            if host.frame_bytes_per_second.is_none() && host.frame_latency_seconds == 0.0 {
+                continue;
+            }
+            let [outside, inside] = [Self::OUTSIDE, &host.id].map(str::to_owned);
+            for (way, from, to) in [(0, &outside, &inside), (1, &inside, &outside)] {
+                crossings.push(Self {
+                    from: from.clone(),
+                    to: to.clone(),
+                    link: format!("outside-{}", host.id),
+                    lane: LaneId(first_lane + 2 * index + way),
+                    latency_seconds: host.frame_latency_seconds,
+                    seconds_per_byte: host.frame_bytes_per_second.map_or(0.0, |bandwidth| 1.0 / bandwidth),
+                    sending: free,
+                    receiving: free,
+                    precision: TransferPrecision::F32,
+                });
+            }
+        }
+        crossings
+    }
+
+    fn between_hosts(system: &System) -> Vec<Self> {
         let mut crossings = Vec::new();
         for (index, link) in system.links().iter().enumerate() {
             let name = link.name();

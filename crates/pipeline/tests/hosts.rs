@@ -36,6 +36,8 @@ struct HostCase {
     memory: Option<u64>,
     /// What it pays for a byte of frames from outside and of results.
     frame_byte: f64,
+    /// The way of frames from outside: its latency, and what a byte takes.
+    frame_way: (f64, f64),
 }
 
 /// A link between two hosts.
@@ -72,6 +74,10 @@ impl SystemCase {
             address: None,
             cpu_seconds_per_frame: 50.0 * self.hosts[index].frame_byte,
             cpu_seconds_per_frame_byte: self.hosts[index].frame_byte,
+            frame_latency_seconds: self.hosts[index].frame_way.0,
+            frame_bytes_per_second: Some(self.hosts[index].frame_way.1)
+                .filter(|byte| *byte > 0.0)
+                .map(|byte| 1.0 / byte),
         };
 
         let pairs = (0..self.hosts.len()).flat_map(|from| (from + 1..self.hosts.len()).map(move |to| [from, to]));
@@ -136,14 +142,16 @@ fn host_cases(operators: usize) -> impl Strategy<Value = HostCase> {
         let memory = prop_oneof![4 => Just(None), 1 => (1_u64..2000).prop_map(Some)];
         let times = prop::collection::vec(prop::collection::vec(time.clone(), operators), classes);
         let frame_byte = prop::sample::select(vec![0.0, 1e-10, 5e-9]);
-        let made = (Just(cores), times, 0.0..2e-7, link, memory, frame_byte);
-        made.prop_map(|(cores, times, hand_over, link, memory, frame_byte)| HostCase {
+        let frame_way = prop::sample::select(vec![(0.0, 0.0), (3e-7, 0.0), (0.0, 2e-9), (1e-7, 2e-8)]);
+        let made = (Just(cores), times, 0.0..2e-7, link, memory, (frame_byte, frame_way));
+        made.prop_map(|(cores, times, hand_over, link, memory, (frame_byte, frame_way))| HostCase {
             cores,
             times,
             hand_over,
             link,
             memory,
             frame_byte,
+            frame_way,
         })
     })
 }
@@ -286,7 +294,15 @@ proptest! {
 /// Two hosts of one core, on which each of four operators takes 1000 ns; values of 400 bytes.
 fn two_hosts(seconds_per_byte: f64) -> SystemCase {
     let times = vec![vec![Some(1000); 4]];
-    let host = HostCase { cores: vec![1], times, hand_over: 0.0, link: None, memory: None, frame_byte: 0.0 };
+    let host = HostCase {
+        cores: vec![1],
+        times,
+        hand_over: 0.0,
+        link: None,
+        memory: None,
+        frame_byte: 0.0,
+        frame_way: (0.0, 0.0),
+    };
     let precision = TransferPrecision::F32;
     let link = LinkCase {
         latency: 5e-7,

@@ -15,7 +15,7 @@ use millstream_pipeline::{
     Effort, HostDivision, HostPlace, PipelineError, Plan, PlannedStage, Problem, SystemFront, SystemProblem,
     pareto_front, teams_of,
 };
-use millstream_schedule::replicated_period;
+use millstream_schedule::{input_bytes, output_bytes, replicated_period};
 use millstream_test_support::{board, chain_of, connect, table};
 
 /// What a host is: its board, and how many times as long everything takes there.
@@ -40,6 +40,8 @@ fn host_document(name: &str, board: &Board) -> HostDocument {
         address: None,
         cpu_seconds_per_frame: 1e-4,
         cpu_seconds_per_frame_byte: 1e-10,
+        frame_latency_seconds: 1e-4,
+        frame_bytes_per_second: Some(1e9),
     }
 }
 
@@ -171,10 +173,19 @@ fn a_host_alone_is_as_good_as_a_board() {
     let on_board = Problem::with_teams(graph, &chain, &board, &table, &teams_of(&board)).unwrap();
     let expected = pareto_front(&on_board).unwrap();
     assert!(expected.iter().any(has_teams));
-    // A stage on a host takes frames in and gives them out as well, which a board does not count; teams are not
-    // evaluated for less than half a percent.
-    for plan in &expected {
-        assert!(is_matched(&plans, plan, 0.02), "{} {:?} {:?}", plan.configuration(), plan.period, plan.latency);
+    // On a host, stages take frames in and give results out, and these are on their way, which a board does not count.
+    let (frame, results) = (input_bytes(graph), output_bytes(graph));
+    let cost = |bytes: u64| cluster.table.frame_cost("a", bytes);
+    let outside = HostCrossing::OUTSIDE;
+    let ways = [("a", outside, results), (outside, "a", frame)].map(|(from, to, bytes)| {
+        let way = cluster.table.crossing(from, to).unwrap();
+        way.occupied(bytes) + way.latency()
+    });
+    for mut plan in expected {
+        let costs = cost(frame) + cost(results);
+        (plan.period, plan.latency) = (plan.period + costs, plan.latency + costs + ways[0] + ways[1]);
+        // Teams are not evaluated for less than half a percent.
+        assert!(is_matched(&plans, &plan, 0.006), "{} {:?} {:?}", plan.configuration(), plan.period, plan.latency);
     }
 }
 

@@ -35,6 +35,15 @@ pub struct Crossing {
     pub receiving: Nanoseconds,
 }
 
+/// The ways of frames from outside a system and of results to there.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct FrameWays {
+    /// To the first stage.
+    pub entry: Option<Crossing>,
+    /// From the last one.
+    pub exit: Option<Crossing>,
+}
+
 impl Crossing {
     /// What so many bytes take on a way between hosts.
     pub fn of(way: &HostCrossing, bytes: u64) -> Self {
@@ -133,6 +142,28 @@ impl Schedule {
             stage.operators().for_each(|id| is_done[id.index()] = true);
         }
         Ok(crossings)
+    }
+
+    /// The ways of frames from outside to the first stage and of results from the last one to there; `None` where they
+    /// take no time on them.
+    ///
+    /// # Errors
+    /// [`ScheduleError::SeveralHosts`] if the first or the last stage is on several hosts.
+    pub fn frame_ways(&self, graph: &Graph, table: &CostTable) -> Result<FrameWays, ScheduleError> {
+        let mut stages = self.numbered_stages();
+        let first = stages.next();
+        let last = stages.last().or(first);
+        let host = |stage: Option<(StageId, &'_ Stage)>| -> Result<Option<String>, ScheduleError> {
+            let Some((id, stage)) = stage else { return Ok(None) };
+            Ok(stage.host(id)?.map(str::to_owned))
+        };
+        let outside = HostCrossing::OUTSIDE;
+        let entry = host(first)?.and_then(|to| table.crossing(outside, &to));
+        let exit = host(last)?.and_then(|from| table.crossing(&from, outside));
+        Ok(FrameWays {
+            entry: entry.map(|way| Crossing::of(way, input_bytes(graph))),
+            exit: exit.map(|way| Crossing::of(way, output_bytes(graph))),
+        })
     }
 
     /// The time that each stage pays for frames from other hosts and to them, and the first and the last one for those

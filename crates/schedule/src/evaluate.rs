@@ -3,7 +3,7 @@
 use millstream_cost::{CostTable, LaneId, Nanoseconds};
 use millstream_graph::Graph;
 
-use crate::crossing::Crossing;
+use crate::crossing::{Crossing, FrameWays};
 use crate::error::ScheduleError;
 use crate::execution::Execution;
 use crate::hand_over::Entry;
@@ -18,13 +18,14 @@ use crate::service_rates::{
 pub struct Evaluation {
     /// What each stage achieves, in the order of the stages.
     pub stages: Vec<StageEvaluation>,
-    /// What is occupied of links between hosts; empty on a single board.
+    /// What is occupied of links between hosts, and between them and outside; empty on a single board.
     pub host_links: Vec<LinkEvaluation>,
     /// What is occupied of links within boards, between the clusters and accelerators of stages.
     pub board_links: Vec<SharedLink>,
     /// Time between two frames: the longest period of a stage or of a link.
     pub period: Nanoseconds,
-    /// Time of one frame through the pipeline: the sum of the stages' slowest replicas and of the ways between hosts.
+    /// Time of one frame through the pipeline: the sum of the stages' slowest replicas and of the ways between hosts, and
+    /// from and to outside.
     pub latency: Nanoseconds,
 }
 
@@ -134,7 +135,8 @@ impl Schedule {
     /// - Replicas that take frames over the same link take no more than it carries, and links that several stages use
     ///   carry the frames of all of them. What processors of one replica send each other is not counted there.
     /// - Between hosts, both ends pay for what they send and receive. The way itself goes on beside computation: it
-    ///   adds to the latency, and a link passes one frame at a time.
+    ///   adds to the latency, and a link passes one frame at a time. So does the way of frames from outside, and that of
+    ///   results.
     ///
     /// # Errors
     /// [`ScheduleError::Unsupported`] if the table lacks a needed time, [`ScheduleError::Order`] if an operator waits
@@ -156,21 +158,23 @@ impl Schedule {
             stages.push(StageEvaluation { replica_times, link_uses, period });
         }
 
-        let host_links = occupied_crossings(&crossings);
+        let FrameWays { entry, exit } = self.frame_ways(graph, table)?;
+        let ways: Vec<Crossing> = entry.into_iter().chain(crossings.into_iter().flatten()).chain(exit).collect();
+        let host_links = occupied_crossings(&ways);
         let board_links = occupied_links(stages.iter().map(|stage| (stage.link_uses.as_slice(), stage.rates())));
         let of_links = host_links.iter().map(|link| link.period).chain(board_links.iter().map(|link| link.period));
         let period = stages.iter().map(|stage| stage.period).chain(of_links).max().unwrap_or_default();
 
         let in_stages: Nanoseconds = stages.iter().map(StageEvaluation::latency).sum();
-        let between_hosts: Nanoseconds = crossings.iter().flatten().map(Crossing::time).sum();
-        Ok(Evaluation { stages, host_links, board_links, period, latency: in_stages + between_hosts })
+        let on_the_way: Nanoseconds = ways.iter().map(Crossing::time).sum();
+        Ok(Evaluation { stages, host_links, board_links, period, latency: in_stages + on_the_way })
     }
 }
 
 /// What frames occupy of each lane that they use, in the order in which they meet them.
-fn occupied_crossings(crossings: &[Option<Crossing>]) -> Vec<LinkEvaluation> {
+fn occupied_crossings(crossings: &[Crossing]) -> Vec<LinkEvaluation> {
     let mut links: Vec<LinkEvaluation> = Vec::new();
-    for Crossing { link, lane, bytes, occupied, .. } in crossings.iter().flatten() {
+    for Crossing { link, lane, bytes, occupied, .. } in crossings {
         match links.iter_mut().find(|met| met.lane == *lane) {
             Some(met) => (met.bytes, met.period) = (met.bytes + bytes, met.period + *occupied),
             None => {

@@ -60,7 +60,7 @@ mod tasks;
 mod validate;
 
 pub use constraints::{Achieved, Constrained, MissedConstraint, StatedConstraints};
-pub use crossing::{Crossing, crossing_bytes, input_bytes, output_bytes};
+pub use crossing::{Crossing, FrameWays, crossing_bytes, input_bytes, output_bytes};
 pub use documents::prediction::{Prediction, SearchedBound};
 pub use documents::schedule::{BoardReference, ModelReference, SCHEDULE_FORMAT, SCHEDULE_VERSION, ScheduleDocument};
 pub use documents::searched_space::SearchedSpace;

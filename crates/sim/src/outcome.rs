@@ -39,9 +39,10 @@ pub type PerProcessor<T> = Vec<Vec<Vec<T>>>;
 /// When a frame was in the pipeline, from the start of the simulation on, and for how long stages worked on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FrameTimes {
-    /// When it entered the first stage; if frames arrive at some rate, when it arrived.
+    /// When it entered the first stage, or where it takes time on its way there from outside, when it was ready for
+    /// that; if frames arrive at some rate, when it arrived.
     pub start: Nanoseconds,
-    /// When it left the last stage.
+    /// When it left the last stage, or was outside.
     pub end: Nanoseconds,
     /// How long stages worked on it; the rest of its time it waited in queues or was between hosts.
     pub in_stages: Nanoseconds,

@@ -5,7 +5,7 @@ use millstream_cost::{CostTable, Nanoseconds, bytes_of_part};
 use millstream_graph::{Graph, OperatorId};
 use millstream_schedule::execution::{Dependency, ProcessorId, Recipient, TaskGraph, TaskId, TransferCost, recipients};
 use millstream_schedule::{
-    Crossing, Entry, LinkUse, Replica, ReplicaTasks, Schedule, ScheduleError, Stage, StageId, Task,
+    Crossing, Entry, FrameWays, LinkUse, Replica, ReplicaTasks, Schedule, ScheduleError, Stage, StageId, Task,
 };
 
 /// What one replica does for a frame.
@@ -75,14 +75,20 @@ impl TaskGraph for ReplicaPlan {
 pub(crate) struct SchedulePlan {
     /// The replicas of each stage.
     pub(crate) stages: Vec<Vec<ReplicaPlan>>,
-    /// The way to each stage, if the one before is on another host.
+    /// The way to each stage, if the one before is on another host, or to the first from outside; and in the end that of
+    /// results to outside.
     pub(crate) crossings: Vec<Option<Crossing>>,
 }
 
 /// Looks up what the replicas of a schedule do for a frame.
 pub(crate) fn plan(schedule: &Schedule, graph: &Graph, table: &CostTable) -> Result<SchedulePlan, ScheduleError> {
-    let crossings = schedule.crossings(graph, table)?;
+    let mut crossings = schedule.crossings(graph, table)?;
     let costs = schedule.host_costs(graph, table, &crossings)?;
+    let FrameWays { entry, exit } = schedule.frame_ways(graph, table)?;
+    if let Some(first) = crossings.first_mut() {
+        *first = entry;
+    }
+    crossings.push(exit);
 
     let of_stage = |(id, stage): (StageId, &Stage)| {
         let entry = schedule.entry(id);

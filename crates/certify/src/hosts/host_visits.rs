@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use millstream_cost::ClassId;
 
+use super::link_times::NEVER;
 use super::system::{HostStages, SystemStages};
 use crate::reached::{Beginning, Ends, Stages, StagesFrom, Ways};
 use crate::single::SingleWays;
@@ -150,7 +151,8 @@ impl<'a> EnteredAlike<'a> {
     fn new(system: &'a SystemStages<'a>, place: usize, period: u64, entry: &Entry) -> Self {
         let (host, blocks) = (system.host(place), system.blocks());
         let mut given_out = vec![0; blocks + 1];
-        given_out[blocks] = host.results_nanoseconds;
+        let may_leave = host.results_occupy_nanoseconds < period;
+        given_out[blocks] = if may_leave { host.results_nanoseconds } else { NEVER };
         let to_host = |to: usize| {
             let sending = system.link(place, to)?.sending_below(period);
             Some(TimedStages::new(host, blocks, period, entry, sending))

@@ -8,7 +8,7 @@ use millstream_schedule::crossing_bytes;
 use crate::network::NetworkBlocks;
 
 /// No stage takes so long.
-const NEVER: u64 = u64::MAX;
+pub(super) const NEVER: u64 = u64::MAX;
 
 /// What frames take from one host to another, by the blocks that are done, in nanoseconds.
 pub(super) struct LinkTimes {

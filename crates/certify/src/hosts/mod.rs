@@ -18,7 +18,8 @@ use system::{SystemStages, Unfollowable};
 /// the period that is said to be the shortest: they must not come to the end, and those that have this period must.
 ///
 /// A stage is on one host, on a processor or on replicas of it, as on a single board, and pays for what comes from
-/// other hosts and goes to them, or comes from outside and goes there. The stages of a host follow each other.
+/// other hosts and goes to them, or comes from outside and goes there. The stages of a host follow each other. The ways
+/// from outside and to there pass one frame at a time, as links do.
 ///
 /// Nothing has a shorter period. What memories have room for, and what several stages take over the same link within a
 /// host, is not looked at: that something has just this period is only so where neither is in the way.

@@ -8,11 +8,11 @@ use super::system::SystemStages;
 /// A set of hosts, as a mask of their places.
 type HostMask = usize;
 
-/// Whether there is a pipeline whose stages and links all have a shorter period than this.
+/// Whether there is a pipeline whose stages and links, those from and to outside among them, all have a shorter period than this.
 pub(super) fn has_pipeline_below(system: &SystemStages<'_>, period: u64) -> bool {
     let mut hosts: Vec<HostVisits<'_>> = system.places().map(|place| HostVisits::new(system, place, period)).collect();
     let mut arrivals: HashMap<(HostMask, usize), Vec<Arrival>> = HashMap::new();
-    for place in system.places() {
+    for place in system.places().filter(|&place| system.host(place).frame_occupies_nanoseconds < period) {
         arrivals.insert((0, place), vec![Arrival { origin: Origin::Outside, starts: vec![0] }]);
     }
 

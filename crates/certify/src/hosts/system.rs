@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use millstream_board::{Board, host_of};
-use millstream_cost::CostTable;
+use millstream_cost::{CostTable, HostCrossing};
 use millstream_schedule::{input_bytes, output_bytes};
 
 use super::link_times::LinkTimes;
@@ -28,6 +28,10 @@ pub(super) struct HostStages<'a> {
     pub(super) frame_nanoseconds: u64,
     /// What it pays to give out a frame's results.
     pub(super) results_nanoseconds: u64,
+    /// For how long a frame occupies the way from outside.
+    pub(super) frame_occupies_nanoseconds: u64,
+    /// And results the way to outside.
+    pub(super) results_occupy_nanoseconds: u64,
 }
 
 /// What is needed to time every stage on every host.
@@ -77,11 +81,15 @@ impl<'a> SystemStages<'a> {
             links.extend(names.iter().map(link));
         }
         let (frame, results) = (input_bytes(network.graph), output_bytes(network.graph));
+        let outside = HostCrossing::OUTSIDE;
+        let occupied = |way: Option<&HostCrossing>, bytes: u64| way.map_or(0, |way| way.occupied(bytes).0);
         let host = |(rates, name): (StageRates<'a>, &&str)| HostStages {
             space: Space::of(&rates),
             rates,
             frame_nanoseconds: table.frame_cost(name, frame).0,
             results_nanoseconds: table.frame_cost(name, results).0,
+            frame_occupies_nanoseconds: occupied(table.crossing(outside, name), frame),
+            results_occupy_nanoseconds: occupied(table.crossing(name, outside), results),
         };
         let hosts = rates.into_iter().zip(&names).map(host).collect();
         Ok(Self { hosts, links, blocks: network.chain.blocks().len() })

@@ -44,15 +44,21 @@ pub struct MeasuredFrames {
 }
 
 impl MeasuredFrames {
-    /// What frames cost the host, as fields that its entry in the system file has. Results are taken to cost what frames
-    /// cost, though sending is cheaper than receiving: they are smaller as a rule.
+    /// What frames cost the host and take on their way, as fields that its entry in the system file has. Results are
+    /// taken to be as frames are, though sending costs less than receiving: they are smaller as a rule.
     pub fn document(&self) -> serde_json::Value {
         let arriving = || self.directions.iter().filter(|direction| direction.sends && !direction.is_busy);
         let most = |of: fn(&Direction) -> f64| arriving().map(of).fold(0.0, f64::max);
-        json!({
+        let per_byte = most(|direction| direction.among_others.seconds_per_byte);
+        let mut document = json!({
             "cpu_seconds_per_frame": most(|direction| direction.echo_cpu_seconds_per_message),
             "cpu_seconds_per_frame_byte": most(|direction| direction.echo_cpu_seconds_per_byte),
-        })
+            "frame_latency_seconds": most(|direction| direction.alone.seconds),
+        });
+        if let (Some(document), true) = (document.as_object_mut(), per_byte > 0.0) {
+            document.insert("frame_bytes_per_second".to_owned(), json!(1.0 / per_byte));
+        }
+        document
     }
 }
 
@@ -170,7 +176,12 @@ mod tests {
         assert_eq!(link["cpu_seconds_per_message"], json!({"a": 11.0, "b": 20.0}));
         assert_eq!(link["latency_seconds"], json!(1e-3), "the longer of both, and none is negative");
 
-        let frames = MeasuredFrames { host: "b".to_owned(), directions }.document();
-        assert_eq!(frames, json!({"cpu_seconds_per_frame": 20.0, "cpu_seconds_per_frame_byte": 2.0}));
+        let costs = json!({
+            "cpu_seconds_per_frame": 20.0, "cpu_seconds_per_frame_byte": 2.0, "frame_latency_seconds": 1e-3,
+        });
+        let mut frames = MeasuredFrames { host: "b".to_owned(), directions };
+        assert_eq!(frames.document(), costs, "a byte that takes no time has no bandwidth");
+        frames.directions[0].among_others.seconds_per_byte = 0.5;
+        assert_eq!(frames.document()["frame_bytes_per_second"], json!(2.0));
     }
 }

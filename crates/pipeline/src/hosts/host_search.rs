@@ -93,7 +93,12 @@ impl<'a> HostSearch<'a> {
     /// one with the shortest period.
     fn lowest_latency(&mut self) -> Option<Plan> {
         self.best.fill(LatencyPeriod::UNREACHED);
-        self.problem.places().for_each(|host| self.extend(&Origin::of_network(host)));
+        for host in self.problem.places() {
+            let arriving = self.problem.host(host).arriving;
+            if arriving.period <= self.bound {
+                self.extend(&Origin::of_network(host, arriving));
+            }
+        }
         for start in (1..self.problem.blocks).map(BlockId::new) {
             // After any block some host is in use.
             for in_use in HostSet::all(self.problem.hosts.len()).skip(1) {
@@ -201,7 +206,14 @@ impl<'a> HostSearch<'a> {
 
     /// A stage after which the frame stays on its host, or is done.
     fn stay(&mut self, origin: &Origin, blocks: BlockRange, cores: Cores) {
-        let Some((value, last)) = self.stage_value(origin, blocks, cores, ExitKind::SAME_HOST) else { return };
+        let Some((mut value, last)) = self.stage_value(origin, blocks, cores, ExitKind::SAME_HOST) else { return };
+        if blocks.end() == self.problem.end() {
+            let leaving = self.problem.host(origin.host).leaving;
+            if leaving.period > self.bound {
+                return;
+            }
+            value = value.followed_by(leaving);
+        }
         let senders = self.problem.host(origin.host).within().senders_on(cores);
         let state = self.states.inside(origin.in_use, origin.host, senders, origin.used + cores);
         self.reach((blocks.end(), state), value, last);

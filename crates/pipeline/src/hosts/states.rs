@@ -63,8 +63,8 @@ pub(super) struct Origin {
 }
 
 impl Origin {
-    /// The start of the network, on a host.
-    pub(super) fn of_network(host: HostPlace) -> Self {
+    /// The start of the network, on a host, to which a frame has come from outside.
+    pub(super) fn of_network(host: HostPlace, value: LatencyPeriod) -> Self {
         Self {
             before: None,
             start: BlockId::new(0),
@@ -73,7 +73,7 @@ impl Origin {
             entry: EntryKind::SAME_HOST,
             senders: Senders::NETWORK,
             used: Cores::NONE,
-            value: LatencyPeriod::ZERO,
+            value,
         }
     }
 }

@@ -30,6 +30,14 @@ impl SystemProblem {
             let replica = |(&way, time)| variant.planned_replica(way, senders, blocks, time);
             plan.stages.push(PlannedStage { blocks, replicas: ways.iter().zip(times).map(replica).collect() });
         }
+        let ends = [
+            stages.first().map(|first| self.host(first.host).arriving),
+            stages.last().map(|last| self.host(last.host).leaving),
+        ];
+        for on_way in ends.into_iter().flatten() {
+            plan.period = plan.period.max(on_way.period);
+            plan.latency += on_way.latency;
+        }
         Some(plan)
     }
 

@@ -1,15 +1,16 @@
 //! Stages of one host, by where their frames come from and go to.
 
 use millstream_board::{ProcessorClass, System};
-use millstream_cost::CostTable;
+use millstream_cost::{CostTable, HostCrossing};
 use millstream_graph::Graph;
 use millstream_partition::Chain;
-use millstream_schedule::{input_bytes, output_bytes};
+use millstream_schedule::{Crossing, input_bytes, output_bytes};
 
 use super::host_links::{HostLinkTimes, Links, Rate};
 use super::place::HostPlace;
 use super::variant_table::{EntryKind, ExitKind, VariantTable};
 use crate::error::PipelineError;
+use crate::front::latency_period::LatencyPeriod;
 use crate::inputs::ProblemInputs;
 use crate::problem::Problem;
 use crate::teams::effort::Effort;
@@ -36,6 +37,10 @@ pub(super) struct HostProblem {
     receiving: Vec<Rate>,
     /// What sending costs, for each kind of link that leads away.
     sending: Vec<Rate>,
+    /// What a frame takes on its way here from outside: for how long it occupies that way, and until it is here.
+    pub(super) arriving: LatencyPeriod,
+    /// And results on their way from here.
+    pub(super) leaving: LatencyPeriod,
     variants: VariantTable<Problem>,
 }
 
@@ -87,7 +92,21 @@ impl HostProblem {
             }
             base.with_crossing(crossing)
         });
-        Ok(Self { name: host.id.clone(), receiving, sending, variants })
+        let on_way = |way: Option<&HostCrossing>, bytes: u64| {
+            way.map_or(LatencyPeriod::ZERO, |way| {
+                let way = Crossing::of(way, bytes);
+                LatencyPeriod { latency: way.time(), period: way.occupied }
+            })
+        };
+        let outside = HostCrossing::OUTSIDE;
+        Ok(Self {
+            name: host.id.clone(),
+            receiving,
+            sending,
+            arriving: on_way(table.crossing(outside, &host.id), input_bytes(graph)),
+            leaving: on_way(table.crossing(&host.id, outside), output_bytes(graph)),
+            variants,
+        })
     }
 
     /// The host with other problems in place of its own.

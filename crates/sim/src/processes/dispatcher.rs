@@ -96,7 +96,9 @@ impl Dispatcher<'_, '_> {
         }
         if let Some(crossing) = &mut flow.crossings[stage] {
             crossing.arrived();
-            flow.queues[stage].push_back(frame);
+            if !flow.take_in(stage, frame) {
+                self.streams.end(stream, frame, self.queue.now());
+            }
         }
         self.dispatch(stream);
     }
@@ -149,13 +151,14 @@ impl Dispatcher<'_, '_> {
 
     /// Gives frames to replicas that are free, the last stage first, until none can take another one.
     fn dispatch_to_stages(&mut self, stream: StreamId) {
-        let stages = self.streams.flows[stream].stages.numbers();
+        let stages = self.streams.flows[stream].crossings.numbers();
         loop {
             let mut has_moved = false;
             for stage in stages.iter().rev() {
                 has_moved |= self.dispatch_to_stage(stream, stage);
                 has_moved |= self.send(stream, stage);
             }
+            has_moved |= self.bring_in(stream);
             if !has_moved {
                 return;
             }
@@ -164,8 +167,9 @@ impl Dispatcher<'_, '_> {
 
     /// Gives a frame to each replica of a stage that is free. Whether one took a frame.
     fn dispatch_to_stage(&mut self, stream: StreamId, stage: StageId) -> bool {
+        let Some(&replicas) = self.streams.flows[stream].stages.get(stage) else { return false };
         let mut has_moved = false;
-        for replica_index in self.streams.flows[stream].stages[stage].iter() {
+        for replica_index in replicas.iter() {
             let replica = &self.board.replicas[replica_index];
             if replica.frame.is_some() || replica.is_lost || replica.begins_at > self.queue.now() {
                 continue;
@@ -180,9 +184,29 @@ impl Dispatcher<'_, '_> {
 
     /// Takes the next frame for a stage out of its queue, or starts one for the first stage.
     fn next_frame(&mut self, stream: StreamId, stage: StageId) -> Option<FrameId> {
-        if stage > StageId::FIRST {
-            return self.streams.flows[stream].queues[stage].pop_front();
+        let flow = &mut self.streams.flows[stream];
+        if stage > StageId::FIRST || flow.is_entered_over_a_link() {
+            return flow.queues[stage].pop_front();
         }
+        self.start_next(stream)
+    }
+
+    /// Lets frames wait for the link from outside, if they take time on it. Whether one does from now on.
+    fn bring_in(&mut self, stream: StreamId) -> bool {
+        let mut has_moved = false;
+        while self.streams.flows[stream].is_entered_over_a_link()
+            && let Some(frame) = self.start_next(stream)
+        {
+            let now = self.queue.now();
+            let crossing = self.streams.flows[stream].crossings[StageId::FIRST].as_mut();
+            crossing.into_iter().for_each(|crossing| crossing.wait(frame, now));
+            has_moved = true;
+        }
+        has_moved
+    }
+
+    /// Starts the next frame of a stream, if one may be started.
+    fn start_next(&mut self, stream: StreamId) -> Option<FrameId> {
         if self.is_ahead(stream) {
             return None;
         }

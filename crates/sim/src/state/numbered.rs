@@ -50,6 +50,10 @@ impl<N: Number, T> Numbered<N, T> {
         Consecutive { first, end: self.next_number() }
     }
 
+    pub(crate) fn get(&self, number: N) -> Option<&T> {
+        self.things.get(number.index())
+    }
+
     pub(crate) fn get_mut(&mut self, number: N) -> Option<&mut T> {
         self.things.get_mut(number.index())
     }

@@ -59,9 +59,10 @@ pub(crate) struct Flow<'a> {
     pub(crate) first_stages: StageReplicas,
     /// Time between two frames of the first stage if nobody competes with it.
     pub(crate) first_stage_period: Nanoseconds,
-    /// Frames that wait for each stage.
+    /// Frames that wait for each stage, and a place for results, where none wait.
     pub(crate) queues: Numbered<StageId, VecDeque<FrameId>>,
-    /// The frames on their way to each stage, if the one before is on another host.
+    /// The frames on their way to each stage, if the one before is on another host, or to the first from outside; and
+    /// in the end the results on their way to outside.
     pub(crate) crossings: Numbered<StageId, Option<CrossingState>>,
     /// How often its schedule has been replaced.
     pub(crate) generation: u32,
@@ -120,7 +121,7 @@ impl<'a> Flow<'a> {
         let between_hosts = crossings.iter().flatten().map(|crossing| crossing.most);
         let usual = between_hosts.fold(frames_in_flight, usize::saturating_add);
         self.most_in_flight = self.network.frames_in_flight.unwrap_or(usual);
-        self.queues = stages.iter().map(|_| VecDeque::new()).collect();
+        self.queues = crossings.iter().map(|_| VecDeque::new()).collect();
         self.crossings = crossings;
         if self.generation == 0 {
             self.first_stages.clone_from(&stages);
@@ -157,16 +158,32 @@ impl<'a> Flow<'a> {
         Some(frame)
     }
 
+    /// Whether frames take time on their way from outside.
+    pub(crate) fn is_entered_over_a_link(&self) -> bool {
+        self.crossings.iter().next().is_some_and(Option::is_some)
+    }
+
+    /// Brings a frame that has come over a link to the queue of a stage. False if that is past the last: its results
+    /// are outside.
+    pub(crate) fn take_in(&mut self, stage: StageId, frame: FrameId) -> bool {
+        let is_stage = stage.index() < self.stages.len();
+        if is_stage {
+            self.queues[stage].push_back(frame);
+        }
+        is_stage
+    }
+
     /// Brings a frame that a stage has ended to the queue of the next one, or to the link there. False if it was the
-    /// last stage.
+    /// last stage, and results take no time on their way.
     pub(crate) fn pass_on(&mut self, stage: StageId, frame: FrameId, now: Nanoseconds) -> bool {
         let next = stage.next();
-        let Some(crossing) = self.crossings.get_mut(next) else { return false };
-        match crossing {
-            Some(crossing) => crossing.wait(frame, now),
-            None => self.queues[next].push_back(frame),
+        match self.crossings.get_mut(next) {
+            Some(Some(crossing)) => {
+                crossing.wait(frame, now);
+                true
+            }
+            _ => self.take_in(next, frame),
         }
-        true
     }
 
     /// Puts a frame that a replica has lost before all others that wait for its stage.

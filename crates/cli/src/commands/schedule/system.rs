@@ -8,7 +8,7 @@ use millstream_board::{Processor, TransferPrecision, host_of};
 use millstream_cost::Nanoseconds;
 use millstream_pipeline::{Objective, Plan, choose};
 use millstream_report::{Align, Fact, FrontRow, Table, milliseconds, rate, stage_rows, stage_table};
-use millstream_schedule::{Crossing, LinkEvaluation, Schedule, ScheduleDocument, input_bytes, output_bytes};
+use millstream_schedule::{Crossing, FrameWays, LinkEvaluation, Schedule, ScheduleDocument, input_bytes, output_bytes};
 use serde::Serialize;
 
 use super::printing::{network_line, prediction_facts, print_front};
@@ -277,7 +277,25 @@ fn frames_fact(network: &Network, planned: &SystemPlan) -> Option<Fact> {
         milliseconds(entering),
         milliseconds(leaving)
     );
-    (entering + leaving > 0.0).then(|| Fact::new("Frames", text))
+    let costs = (entering + leaving > 0.0).then_some(text);
+    let ways = ways_text(network, planned, [first, last]);
+    let told: Vec<String> = costs.into_iter().chain(ways).collect();
+    (!told.is_empty()).then(|| Fact::new("Frames", told.join(" ")))
+}
+
+/// Says what frames take on their way to the first host, and results on theirs from the last.
+fn ways_text(network: &Network, planned: &SystemPlan, [first, last]: [&str; 2]) -> Option<String> {
+    let FrameWays { entry, exit } = planned.schedule.frame_ways(network.graph(), &planned.table).ok()?;
+    let time = |way: &Option<Crossing>| way.as_ref().map_or(0.0, |way| way.time().seconds());
+    let occupied = entry.as_ref().map_or(0.0, |way| way.occupied.seconds());
+    (entry.is_some() || exit.is_some()).then(|| {
+        format!(
+            "A frame is there {} ms after it was sent to {first}, and occupies the way for {} ms; results take {} ms from {last}.",
+            milliseconds(time(&entry)),
+            milliseconds(occupied),
+            milliseconds(time(&exit))
+        )
+    })
 }
 
 /// Says over which links floats are sent in fewer bits.
