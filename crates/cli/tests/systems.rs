@@ -153,6 +153,42 @@ fn what_frames_cost_counts_in_plans_simulations_and_certificates() {
     assert!(workplace.succeed(&["certify", "--system", "two.json"]).contains("The certificate holds for "));
 }
 
+/// Frames that come to a host over a slow way can't be faster than that, so another host takes them in.
+#[test]
+fn the_way_of_frames_from_outside_is_one_more_link() {
+    let workplace = Workplace::new();
+    let way = |bytes_per_second: f64| {
+        format!("\"frame_bytes_per_second\": {bytes_per_second}, \"frame_latency_seconds\": 2e-4")
+    };
+    let text = system(117e6).replace("\"id\": \"rk\",", &format!("\"id\": \"rk\", {},", way(1e7)));
+    workplace.write("two.json", text.replace("\"id\": \"pi\",", &format!("\"id\": \"pi\", {},", way(1e8))));
+    let arguments = ["schedule", "--system", "two.json", "--model", "zoo:squeezenet"];
+    let planned = parsed(&workplace.succeed(&[&arguments[..], &["--json"]].concat()));
+    let configuration = planned["schedule"]["configuration"].as_str().unwrap();
+    assert!(configuration.trim_start_matches('(').starts_with("pi/"), "{configuration}");
+
+    // An image of 3 x 224 x 224 floats in 60.2 ms.
+    let all_on_rk = [&arguments[..], &["--division", "rk", "--certificate", "certificate.json"]].concat();
+    let told = in_one_line(&workplace.succeed(&all_on_rk));
+    assert!(told.contains("the link outside-rk is the bottleneck: 16.6 frames/s, with 602 kB a frame"), "{told}");
+    assert!(
+        told.contains("A frame is there 60.4 ms after it was sent to rk, and occupies the way for 60.2 ms"),
+        "{told}"
+    );
+    assert!(workplace.succeed(&["certify", "--system", "two.json"]).contains("The certificate holds for "));
+    let simulate = |more: &[&str]| {
+        let simulate = ["simulate", "--system", "two.json", "--frames", "200", "--json"];
+        let report = parsed(&workplace.succeed(&[&simulate[..], more].concat()));
+        assert_eq!(report["unfinished"], 0);
+        report["simulated_period_seconds"].as_f64().unwrap()
+    };
+    let period = 4.0 * 150_528.0 / 1e7;
+    assert!((simulate(&[]) / period - 1.0).abs() < 1e-3);
+    assert!((simulate(&["--speed", "1ms:outside-rk:0.5"]) / period - 2.0).abs() < 0.02);
+    let message = workplace.fail(&["simulate", "--system", "two.json", "--speed", "1s:outside-xx:0.5"]);
+    assert!(message.contains("board 'two' has no outside-xx"), "{message}");
+}
+
 #[test]
 fn a_slow_link_keeps_everything_on_one_host_and_a_fast_one_does_not() {
     let workplace = Workplace::new();
@@ -211,10 +247,13 @@ fn what_a_system_can_not_be_is_told() {
         workplace.fail(&[&["schedule", "--system", "two.json", "--model", "zoo:tiny-darknet"], more].concat())
     };
     let whole = system(1e8);
+    let with_way = |fields: &str| whole.replace("\"id\": \"rk\",", &format!("\"id\": \"rk\", {fields},"));
     let cases = [
         (whole.replace("\"pi\", \"board\"", "\"rk\", \"board\""), "hosts[1].id: is 'rk', which another host is called"),
         (whole.replace("[\"rk\", \"pi\"]", "[\"rk\", \"po\"]"), "links[0].hosts: names 'po', which is no host"),
         (system(0.0), "links[0].bytes_per_second: is 0, must be above 0"),
+        (with_way("\"frame_bytes_per_second\": 0"), "hosts[0].frame_bytes_per_second: is 0, must be above 0"),
+        (with_way("\"frame_latency_seconds\": -1"), "hosts[0].frame_latency_seconds: is -1, must be a number from 0"),
         (whole.replace("raspberry-pi-5", "none.json"), "cannot read none.json"),
         (whole.replace("millstream-system", "millstream-board"), "not a system file"),
         (whole.split("\"links\"").next().unwrap().replace("}],", "}], \"links\": []}"), "links: has none to 'rk'"),

@@ -32,7 +32,7 @@ impl CostTable {
         self.crossings.iter().find(|crossing| crossing.from == from && crossing.to == to)
     }
 
-    /// All ways between hosts; none for a single board.
+    /// All ways between hosts, and between them and outside; none for a single board.
     pub fn crossings(&self) -> &[HostCrossing] {
         &self.crossings
     }
