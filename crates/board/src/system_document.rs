@@ -173,6 +173,7 @@ impl Document for SystemDocument {
             if !is_plain {
                 return invalid(field, format!("is '{id}', must be a letter and then letters, digits or _"));
             }
+
             let costs = [
                 ("cpu_seconds_per_frame", host.cpu_seconds_per_frame),
                 ("cpu_seconds_per_frame_byte", host.cpu_seconds_per_frame_byte),
@@ -185,6 +186,7 @@ impl Document for SystemDocument {
                 let field = format!("hosts[{index}].frame_bytes_per_second");
                 return invalid(field, format!("is {bandwidth}, must be above 0"));
             }
+
             if !names.insert(id.as_str()) {
                 return invalid(
                     field,

@@ -92,19 +92,13 @@ impl HostProblem {
             }
             base.with_crossing(crossing)
         });
-        let on_way = |way: Option<&HostCrossing>, bytes: u64| {
-            way.map_or(LatencyPeriod::ZERO, |way| {
-                let way = Crossing::of(way, bytes);
-                LatencyPeriod { latency: way.time(), period: way.occupied }
-            })
-        };
         let outside = HostCrossing::OUTSIDE;
         Ok(Self {
             name: host.id.clone(),
             receiving,
             sending,
-            arriving: on_way(table.crossing(outside, &host.id), input_bytes(graph)),
-            leaving: on_way(table.crossing(&host.id, outside), output_bytes(graph)),
+            arriving: on_the_way(table.crossing(outside, &host.id), input_bytes(graph)),
+            leaving: on_the_way(table.crossing(&host.id, outside), output_bytes(graph)),
             variants,
         })
     }
@@ -145,6 +139,14 @@ impl HostProblem {
     pub(super) fn exit_by(&self, link: &HostLinkTimes) -> ExitKind {
         ExitKind::by_link(self.sending.iter().position(|rate| *rate == link.sending).unwrap_or(0))
     }
+}
+
+/// What so many bytes take on a way between a host and outside; nothing if it is not known.
+fn on_the_way(way: Option<&HostCrossing>, bytes: u64) -> LatencyPeriod {
+    way.map_or(LatencyPeriod::ZERO, |way| {
+        let crossing = Crossing::of(way, bytes);
+        LatencyPeriod { latency: crossing.time(), period: crossing.occupied }
+    })
 }
 
 /// Each rate once.
