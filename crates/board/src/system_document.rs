@@ -174,6 +174,9 @@ impl Document for SystemDocument {
                 return invalid(field, format!("is '{id}', must be a letter and then letters, digits or _"));
             }
 
+            if id == "outside" {
+                return invalid(field, "is 'outside', which is where frames come from; give it another".to_owned());
+            }
             let costs = [
                 ("cpu_seconds_per_frame", host.cpu_seconds_per_frame),
                 ("cpu_seconds_per_frame_byte", host.cpu_seconds_per_frame_byte),
@@ -185,6 +188,10 @@ impl Document for SystemDocument {
             if let Some(bandwidth) = host.frame_bytes_per_second.filter(|rate| !(rate.is_finite() && *rate > 0.0)) {
                 let field = format!("hosts[{index}].frame_bytes_per_second");
                 return invalid(field, format!("is {bandwidth}, must be above 0"));
+            }
+            let bandwidth = host.frame_bytes_per_second.unwrap_or(f64::INFINITY);
+            if let Err((name, detail)) = check_link_within_a_day(bandwidth, host.frame_latency_seconds) {
+                return invalid(format!("hosts[{index}].frame_{name}"), detail);
             }
 
             if !names.insert(id.as_str()) {

@@ -86,6 +86,7 @@ fn what_is_wrong_is_named_with_a_remedy() {
     let message = |hosts: &str, links: &str| read(hosts, links).unwrap_err();
     let link = |from: &str, to: &str| LINK.replacen(from, to, 1);
     let costly = HOSTS.replacen("\"rk\",", "\"rk\", \"cpu_seconds_per_frame_byte\": -1e-9,", 1);
+    let with = |fields: &str| HOSTS.replacen("\"rk\",", &format!("\"rk\", {fields},"), 1);
 
     let cases = [
         (message("", ""), "system file, hosts: is empty, a system needs a host"),
@@ -111,6 +112,19 @@ fn what_is_wrong_is_named_with_a_remedy() {
         (
             message(HOSTS, &link("per_byte\": {\"pi\"", "per_sent_byte\": {\"po\"")),
             "cpu_seconds_per_sent_byte.po: is of 'po'",
+        ),
+        (message(&with("\"frame_bytes_per_second\": 1e-300"), LINK), "hosts[0].frame_bytes_per_second: is 0.0"),
+        (
+            message(&with("\"frame_bytes_per_second\": -1"), LINK),
+            "hosts[0].frame_bytes_per_second: is -1, must be above 0",
+        ),
+        (
+            message(&with("\"frame_latency_seconds\": 1e6"), LINK),
+            "hosts[0].frame_latency_seconds: is 1000000, must be a day at the most",
+        ),
+        (
+            message(&HOSTS.replacen("\"rk\"", "\"outside\"", 1), LINK),
+            "hosts[0].id: is 'outside', which is where frames",
         ),
         (message(&costly, LINK), "hosts[0].cpu_seconds_per_frame_byte: is -0.000000001, must be a number from 0"),
         (message(HOSTS, &link("\"origin\"", "\"speed\"")), "links[0].speed: unknown field"),

@@ -52,7 +52,7 @@ pub struct Certificate {
     /// nothing was searched.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub searched: Option<SearchedProof>,
-    /// No pipeline over the hosts of a system goes below this; missing for a single board, if nothing was searched, or
+    /// No pipeline over the hosts of a system whose stages are on single processors goes below this; missing for a single board, if nothing was searched, or
     /// if there is too much to follow.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hosts: Option<HostsProof>,

@@ -46,6 +46,7 @@ pub fn check(
     same("promise", &certificate.is_measured, &schedule.predicted.is_measured, measured)?;
 
     let resolved = schedule.resolve(graph, &certificate.model.digest, board)?;
+    same("configuration", &certificate.configuration, &resolved.to_string(), String::clone)?;
     // Of several drivers of a device, the costs are of one.
     let board = &table.board_without_other_drivers(board);
     // Nobody is faster than the memory.

@@ -3,8 +3,8 @@
 //! A [`Certificate`] has a bound on the period of *all* schedules on a board by given costs, with the dual solution
 //! that proves it; the shortest period of pipelines of contiguous stages on single processors or replicas of them, with
 //! what can be reached below it; and a bound on all pipelines that were searched for, whose stages may also run on
-//! teams, with a dual solution for each team. Of a system of several hosts it has the shortest period of pipelines whose
-//! stages on a host follow each other. [`check()`] works all of it out again. It shares with the searches
+//! teams, with a dual solution for each team. Of a system of several hosts it has the shortest period of pipelines on
+//! single processors whose stages on a host follow each other. [`check()`] works all of it out again. It shares with the searches
 //! documents, the network's blocks and subgraphs, the rules of execution, and what `graph` and `cost` say of one
 //! operator: whether and how it may be divided, its transfers, its time in memory.
 //!

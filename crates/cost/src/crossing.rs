@@ -5,7 +5,7 @@ use millstream_board::{Duplex, System, TransferPrecision};
 use crate::hand_over::{HandOver, within_a_day};
 use crate::nanoseconds::Nanoseconds;
 
-/// What carries one frame at a time on a link between hosts: a direction of it, or all of a half-duplex link.
+/// What carries one frame at a time on a link between hosts, or between one and outside: a direction of it, or all of a half-duplex link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct LaneId(usize);
 
@@ -19,9 +19,9 @@ impl LaneId {
 /// What a frame's values take from one host to another, in this direction.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HostCrossing {
-    /// The host that sends.
+    /// The host that sends, or [`HostCrossing::OUTSIDE`].
     pub from: String,
-    /// The host that receives.
+    /// The host that receives, or [`HostCrossing::OUTSIDE`].
     pub to: String,
     /// The link's name, such as `rk-pi`.
     pub link: String,

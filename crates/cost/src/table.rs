@@ -48,7 +48,7 @@ pub struct CostTable {
     pub(crate) row_costs: Vec<Option<RowCost>>,
     /// Likewise; empty where memory is not counted.
     pub(crate) memory_limits: Vec<Option<MemoryLimit>>,
-    /// Ways between hosts; none for a single board.
+    /// Ways between hosts, and between them and outside; none for a single board.
     pub(crate) crossings: Vec<HostCrossing>,
     /// What hosts pay for frames from outside; none for a single board.
     pub(crate) frame_costs: Vec<FrameCost>,

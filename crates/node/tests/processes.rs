@@ -190,9 +190,15 @@ fn links_are_measured_and_planned_over() {
     // What is printed goes into the file as it is.
     let links = &shown[shown.find("\"links\"").unwrap()..];
     let text = std::fs::read_to_string(folder.path().join("system.json")).unwrap();
-    let before = &text[..text.find("\"links\"").unwrap()];
+    let fields = frames.to_string().trim_matches(['{', '}']).to_owned();
+    let before =
+        text[..text.find("\"links\"").unwrap()].replace("\"id\": \"b\",", &format!("\"id\": \"b\", {fields},"));
     std::fs::write(folder.path().join("system.json"), format!("{before}{links}}}")).unwrap();
     let hosts = millstream_api::Hosts::read(&folder.path().join("system.json")).unwrap();
+    let [other, host] = hosts.system().hosts() else { panic!("{:?}", hosts.system()) };
+    assert_eq!(host.cpu_seconds_per_frame, cost("cpu_seconds_per_frame"));
+    assert!(host.frame_bytes_per_second.unwrap() > 1e6 && host.frame_latency_seconds >= 0.0, "{host:?}");
+    assert_eq!(other.frame_bytes_per_second, None);
     let link = hosts.system().link("a", "b").unwrap();
     assert!(link.latency_seconds >= 0.0 && link.bytes_per_second > 1e6, "{link:?}");
     assert!(

@@ -12,8 +12,7 @@ use millstream_cost::{CostTable, FrameCost, HostCrossing, Nanoseconds, PartCost,
 use millstream_graph::Graph;
 use millstream_partition::Chain;
 use millstream_pipeline::{
-    Effort, HostDivision, HostPlace, PipelineError, Plan, PlannedStage, Problem, SystemFront, SystemProblem,
-    pareto_front, teams_of,
+    Effort, HostDivision, HostPlace, PipelineError, Plan, Problem, SystemFront, SystemProblem, pareto_front, teams_of,
 };
 use millstream_schedule::{input_bytes, output_bytes, replicated_period};
 use millstream_test_support::{board, chain_of, connect, table};
@@ -126,10 +125,6 @@ impl Cluster {
     }
 }
 
-fn has_teams(plan: &Plan) -> bool {
-    plan.stages.iter().any(PlannedStage::has_teams)
-}
-
 /// Whether some plan is as good as this one, but for so much.
 fn is_matched(plans: &[Plan], plan: &Plan, slack: f64) -> bool {
     let most = |time: Nanoseconds| time.seconds() * (1.0 + slack);
@@ -148,7 +143,7 @@ fn teams_of_hosts_take_what_evaluation_says_and_only_help() {
         let (known, front) = (alone.front().unwrap(), together.front().unwrap());
 
         cluster.check(&together, &front.plans);
-        assert!(front.plans.iter().any(has_teams), "{network}: nothing is gained");
+        assert!(front.plans.iter().any(Plan::has_teams), "{network}: nothing is gained");
         assert!(front.plans[0].latency < known.plans[0].latency, "{network}");
         assert!(known.plans.iter().all(|plan| is_matched(&front.plans, plan, 0.0)), "{network}");
         // What is proven is of plans without teams, and remains.
@@ -172,7 +167,7 @@ fn a_host_alone_is_as_good_as_a_board() {
     let table = costs(graph, &board, 1.0);
     let on_board = Problem::with_teams(graph, &chain, &board, &table, &teams_of(&board)).unwrap();
     let expected = pareto_front(&on_board).unwrap();
-    assert!(expected.iter().any(has_teams));
+    assert!(expected.iter().any(Plan::has_teams));
     // On a host, stages take frames in and give results out, and these are on their way, which a board does not count.
     let (frame, results) = (input_bytes(graph), output_bytes(graph));
     let cost = |bytes: u64| cluster.table.frame_cost("a", bytes);
@@ -200,7 +195,7 @@ fn no_team_is_where_a_division_has_nothing() {
         problem.front_without(&[place]).unwrap(),
         problem.front_of(&HostDivision::only(&problem, HostPlace::new(0))).unwrap(),
     ] {
-        assert!(front.plans.iter().any(has_teams));
+        assert!(front.plans.iter().any(Plan::has_teams));
         assert!(front.plans.iter().all(|plan| !plan.configuration().contains("b/")));
         cluster.check(&problem, &front.plans);
     }

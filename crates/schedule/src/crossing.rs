@@ -38,9 +38,9 @@ pub struct Crossing {
 /// The ways of frames from outside a system and of results to there.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct FrameWays {
-    /// To the first stage.
+    /// To the first stage; `None` if frames take no time on it, as on a single board.
     pub entry: Option<Crossing>,
-    /// From the last one.
+    /// From the last one; `None` if results take no time on it.
     pub exit: Option<Crossing>,
 }
 

@@ -29,7 +29,7 @@ pub struct Evaluation {
     pub latency: Nanoseconds,
 }
 
-/// The use that frames make of a link between two hosts: of one direction, or of all of it if it is half duplex.
+/// The use that frames make of a link between two hosts, or between one and outside: of one direction, or of all of it if it is half duplex.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LinkEvaluation {
     /// The link's name.

@@ -1,6 +1,7 @@
 //! Discrete-event simulation of schedules: many frames, queues between stages, transfers beside computation, noise; and
 //! with [`simulate_streams`] several networks on one board, memory bandwidth, temperatures, and cores that come and go.
-//! Over several boards, links between hosts carry one frame at a time, slow down, and hosts are lost.
+//! Over several boards, links between hosts, and from and to outside, carry one frame at a time, slow down, and hosts
+//! are lost.
 //!
 //! ```
 //! use millstream_board::Processor;

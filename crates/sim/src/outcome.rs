@@ -28,7 +28,7 @@ pub struct Simulation {
     pub active_joules: PerProcessor<f64>,
     /// Events that were processed, of all streams together.
     pub events: u64,
-    /// Changes of the speed of clusters, in the order of time.
+    /// Changes of the speed of clusters and of links between hosts, in the order of time.
     pub speeds: Vec<SpeedChange>,
 }
 
@@ -44,16 +44,16 @@ pub struct FrameTimes {
     pub start: Nanoseconds,
     /// When it left the last stage, or was outside.
     pub end: Nanoseconds,
-    /// How long stages worked on it; the rest of its time it waited in queues or was between hosts.
+    /// How long stages worked on it; the rest of its time it waited in queues or was on a link.
     pub in_stages: Nanoseconds,
 }
 
-/// A change of a cluster's speed.
+/// A change of a cluster's or a link's speed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SpeedChange {
     /// When it changed, from the start of the simulation on.
     pub at: Nanoseconds,
-    /// Label of the cluster or accelerator.
+    /// Label of the cluster or accelerator, or the link's name.
     pub label: String,
     /// The part of its full speed that it has from then on.
     pub factor: f64,

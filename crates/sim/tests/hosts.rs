@@ -150,8 +150,13 @@ proptest! {
 
 /// Two operators of 100 ns on two hosts, 50 bytes between them in 50 ns.
 fn two_hosts() -> (Graph, CostTable, Schedule) {
+    two_hosts_with(Vec::new())
+}
+
+/// The same with ways of frames from outside.
+fn two_hosts_with(of_frames: Vec<HostCrossing>) -> (Graph, CostTable, Schedule) {
     let graph = graph(&[50, 1]);
-    let table = table(&[100, 100], &way(10.0, 1.0, 0.0, 0.0), false, Vec::new());
+    let table = table(&[100, 100], &way(10.0, 1.0, 0.0, 0.0), false, of_frames);
     let schedule = schedule(&graph, &[0, 1]);
     (graph, table, schedule)
 }
@@ -182,7 +187,15 @@ fn a_link_that_slows_down_holds_up_everything_from_then_on() {
 
 #[test]
 fn a_lost_host_takes_its_frames_along_unless_others_do_them_again() {
-    let (graph, table, schedule) = two_hosts();
+    for of_frames in
+        [Vec::new(), ways_of_frames(&way(10.0, 1.0, 0.0, 0.0)), ways_of_frames(&way(2_000.0, 0.1, 0.0, 0.0))]
+    {
+        lose_a_host(of_frames);
+    }
+}
+
+fn lose_a_host(of_frames: Vec<HostCrossing>) {
+    let (graph, table, schedule) = two_hosts_with(of_frames);
     let lost = |host: &str| at(5_000, DisturbanceKind::Lost(Unit::Host(host.to_owned())));
     let run = |stream, disturbances| {
         let conditions = Conditions { disturbances, ..Conditions::default() };
@@ -195,7 +208,10 @@ fn a_lost_host_takes_its_frames_along_unless_others_do_them_again() {
         assert_eq!(stopped.frames.len() + stopped.unfinished, 200);
         // Back again, it goes on where it was.
         let back = at(50_000, DisturbanceKind::Restored(Unit::Host(host.to_owned())));
-        assert_eq!(run(stream, vec![lost(host), back]).unfinished, 0);
+        let whole = run(stream, vec![lost(host), back]);
+        assert_eq!((whole.unfinished, whole.frames.len()), (0, 200));
+        // What is done again comes before what follows it.
+        assert!(whole.frames.windows(2).all(|pair| pair[0].end < pair[1].end), "{host}");
     }
     // A host that no stage is on changes nothing.
     assert_eq!(run(stream, vec![lost("c")]).frames, run(stream, Vec::new()).frames);
@@ -205,6 +221,9 @@ fn a_lost_host_takes_its_frames_along_unless_others_do_them_again() {
     let saved = run(SimulatedNetwork { fallback: Some(&other), ..stream }, vec![lost("b")]);
     assert_eq!((saved.unfinished, saved.frames.len(), saved.fell_back), (0, 200, Some(Nanoseconds(5_000))));
     assert!((saved.period_seconds() - 200e-9).abs() < 1e-12);
+    // With the last host, results wait that were on their way from there.
+    let saved = run(SimulatedNetwork { fallback: Some(&other), ..stream }, vec![lost("a"), lost("b")]);
+    assert_eq!(saved.frames.len() + saved.unfinished, 200);
 }
 
 /// A number that somebody gives is what it is, over several hosts too.
@@ -220,8 +239,14 @@ fn a_single_frame_may_be_in_flight_over_several_hosts() {
 /// A frame every 100 ns that is on its way for 10 us: a hundred of them are between the hosts when one is lost.
 #[test]
 fn frames_on_a_link_are_done_again_when_its_end_is_lost() {
+    for of_frames in [Vec::new(), ways_of_frames(&way(10_000.0, 1.0, 0.0, 0.0))] {
+        lose_the_end_of_a_link(of_frames);
+    }
+}
+
+fn lose_the_end_of_a_link(of_frames: Vec<HostCrossing>) {
     let graph = graph(&[50, 1]);
-    let table = table(&[100, 100], &way(10_000.0, 1.0, 0.0, 0.0), false, Vec::new());
+    let table = table(&[100, 100], &way(10_000.0, 1.0, 0.0, 0.0), false, of_frames);
     let schedule = schedule(&graph, &[0, 1]);
     let other = Schedule {
         stages: vec![Stage { replicas: vec![Replica::single(Processor::new("a/B", [9]), graph.order().to_vec())] }],
@@ -231,6 +256,7 @@ fn frames_on_a_link_are_done_again_when_its_end_is_lost() {
     let conditions = Conditions { disturbances: vec![lost], ..Conditions::default() };
     let saved = simulate_streams(&[stream], &conditions).unwrap().pop().unwrap();
     assert_eq!((saved.unfinished, saved.frames.len(), saved.fell_back), (0, 400, Some(Nanoseconds(20_000))));
+    assert_eq!(saved.ended, 400);
     let on_their_way = saved.frames.iter().filter(|frame| frame.start.0 < 20_000 && frame.end.0 > 20_000).count();
     assert!(on_their_way > 90, "{on_their_way}");
 }

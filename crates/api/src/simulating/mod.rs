@@ -193,6 +193,9 @@ fn in_system(disturbance: &Disturbance, tables: &[CostTable]) -> Disturbance {
 fn check(kind: &DisturbanceKind, board: &Board, tables: &[CostTable]) -> Result<(), Error> {
     let hosts: Vec<&str> = tables.iter().flat_map(CostTable::hosts).collect();
     let of_system = if hosts.is_empty() { String::new() } else { format!("; its hosts are {}", hosts.join(", ")) };
+    let mut links: Vec<&str> = tables.iter().flat_map(CostTable::crossings).map(|way| way.link.as_str()).collect();
+    links.dedup();
+    let of_links = if links.is_empty() { String::new() } else { format!(", its links {}", links.join(", ")) };
     if let (DisturbanceKind::Lost(Unit::Core(core)) | DisturbanceKind::Restored(Unit::Core(core)), false) =
         (kind, hosts.is_empty())
     {
@@ -216,5 +219,6 @@ fn check(kind: &DisturbanceKind, board: &Board, tables: &[CostTable]) -> Result<
         | DisturbanceKind::Restored(Unit::Host(_)) => return Ok(()),
     };
 
-    if is_known { Ok(()) } else { Err(Error::Unfit(format!("board '{}' has no {what}{of_system}", board.name()))) }
+    let missing = || Error::Unfit(format!("board '{}' has no {what}{of_system}{of_links}", board.name()));
+    if is_known { Ok(()) } else { Err(missing()) }
 }

@@ -92,7 +92,7 @@ impl SystemDivision {
     /// What is written as the algorithm of schedules.
     pub(super) fn algorithm(&self, is_exact: bool, has_teams: bool) -> &'static str {
         match self {
-            Self::Best if is_exact && has_teams => "teams-by-bounds",
+            Self::Best if has_teams => "teams-by-bounds",
             Self::Best if is_exact => "exact",
             Self::Best => "best-found",
             Self::Equal => "equal-parts",

@@ -4,9 +4,12 @@ use millstream_board::ProcessorClass;
 use millstream_certify::{Certificate, HostsProof, NetworkBlocks, can_check_hosts};
 use millstream_cost::{CostTable, Nanoseconds};
 use millstream_pipeline::{
-    HostPlace, Objective, PipelineError, Plan, SystemFront, SystemProblem, ThroughputBound, choose, teams_of,
+    HostDivision, HostPlace, Objective, PipelineError, Plan, SystemFront, SystemProblem, ThroughputBound, choose,
+    teams_of,
 };
-use millstream_schedule::{Crossing, Evaluation, Prediction, Schedule, ScheduleDocument, SearchedBound, SearchedSpace};
+use millstream_schedule::{
+    Crossing, Evaluation, FrameWays, Prediction, Schedule, ScheduleDocument, SearchedBound, SearchedSpace,
+};
 use millstream_sim::SteadyState;
 
 use crate::certifying::written;
@@ -38,6 +41,8 @@ pub struct SystemPlan {
     pub evaluation: Evaluation,
     /// The ways between its hosts, stage by stage.
     pub crossings: Vec<Option<Crossing>>,
+    /// The ways of frames from outside and of results to there.
+    pub frame_ways: FrameWays,
     /// Its file.
     pub document: ScheduleDocument,
     /// No schedule on these hosts goes below this, whatever links carry.
@@ -103,14 +108,15 @@ pub fn plan_system(hosts: &Hosts, network: &Network, aim: &Aim, on: &OnHosts) ->
         return Err(Error::Unfit(format!("plans over several boards don't count energy: {remedy}")));
     }
     let lost = on.without.iter().map(|name| hosts.place(name)).collect::<Result<Vec<_>, _>>()?;
+    if (0..hosts.system().hosts().len()).all(|place| lost.contains(&HostPlace::new(place))) {
+        return Err(Error::Unfit("no host is left to plan for".to_owned()));
+    }
     let (graph, board) = (network.graph(), hosts.machine().board());
     let table = hosts.table(network)?;
     let teams = teams_of_hosts(hosts, &table);
     let problem = SystemProblem::with_teams(graph, network.chain(), hosts.system(), &table, (&teams, aim.effort))?;
+    let problem = evaluated(problem, hosts, &lost)?;
     let bound = ThroughputBound::of(graph, board, &table);
-    if (0..hosts.system().hosts().len()).all(|place| lost.contains(&HostPlace::new(place))) {
-        return Err(Error::Unfit("no host is left to plan for".to_owned()));
-    }
     let SystemFront { plans, is_exact, shortest_without_teams } = front_of(&on.division, hosts, &problem, &lost)?;
     let shortest_without_teams = shortest_without_teams.filter(|_| is_exact);
     let simulate = |plan: &Plan| simulated_if_it_waits(plan, &problem.schedule(plan), network, &table);
@@ -139,9 +145,10 @@ pub fn plan_system(hosts: &Hosts, network: &Network, aim: &Aim, on: &OnHosts) ->
         division: on.division.clone(),
         is_exact,
         plan,
-        schedule,
         evaluation,
         crossings,
+        frame_ways: schedule.frame_ways(graph, &table)?,
+        schedule,
         document,
         bound,
         rivals,
@@ -151,6 +158,17 @@ pub fn plan_system(hosts: &Hosts, network: &Network, aim: &Aim, on: &OnHosts) ->
         shortest_without_teams,
         proof,
     })
+}
+
+/// The problem with teams evaluated for all divisions that are looked at, whichever is asked for: so nothing that others
+/// would do is found to be better than ours, and who asks for that gets what is shown beside ours.
+fn evaluated(problem: SystemProblem, hosts: &Hosts, lost: &[HostPlace]) -> Result<SystemProblem, Error> {
+    let all = hosts.system().hosts().iter().map(|host| SystemDivision::Only(host.id.clone()));
+    let others = all.chain([SystemDivision::Equal, SystemDivision::Memory]);
+    let mut divisions = vec![HostDivision::without(&problem, lost)];
+    // What can't be done is told where it is asked for.
+    divisions.extend(others.filter_map(|other| other.of(hosts, &problem, lost).ok().flatten()));
+    Ok(problem.evaluated_for(&divisions)?)
 }
 
 /// Processors of a host that may own a stage together, of all hosts.

@@ -49,8 +49,8 @@ pub(crate) struct SimulateCommand {
     /// Let clusters heat up as the board file states, and lower their clocks
     #[arg(long, help_heading = "Board")]
     pub(crate) heat: bool,
-    /// From some time on, run a cluster, an accelerator or a link between hosts at a part of its speed, such as
-    /// 2s:B:0.5 or 2s:rk-pi:0.1; may be repeated
+    /// From some time on, run a cluster, an accelerator or a link of hosts at a part of its speed, such as 2s:B:0.5,
+    /// 2s:rk-pi:0.1 or, for the way of frames, 2s:outside-rk:0.1; may be repeated
     #[arg(long = "speed", value_name = "TIME:LABEL:FACTOR", value_parser = parse_speed, help_heading = "What goes wrong")]
     pub(crate) speeds: Vec<Disturbance>,
     /// Lose a core, an accelerator or a host at some time, such as 2s:4, 2s:G or 2s:pi; may be repeated

@@ -125,8 +125,8 @@ fn over_hosts(certificate: &Certificate, promised: Option<&SearchedBound>) -> St
         ""
     };
     format!(
-        "the shortest period of all that was searched is {} ms, where memories have room for it and nobody waits for a link within a host: \
-         checked by following all of it. Searched were {}.{without}{outside}",
+        "of what was searched without teams, the shortest period is {} ms, where memories have room for it and nobody waits for a link within \
+         a host: checked by following all of it. Searched so were {}.{without}{outside}",
         milliseconds_of(*period_nanoseconds),
         SearchedSpace::Hosts
     )

@@ -41,6 +41,8 @@ pub(super) struct HostSearch<'a> {
     options: &'a [VariantTable<StageOptions>],
     /// Of these, what is within the bound.
     within: Vec<VariantTable<OptionsWithin<'a>>>,
+    /// Per host, and per number of its cores: the senders to the stage after one on these.
+    senders_on: Vec<Vec<Senders>>,
     /// No stage or link has a longer period.
     bound: Nanoseconds,
     states: States,
@@ -71,10 +73,15 @@ impl<'a> HostSearch<'a> {
 
     fn new(problem: &'a SystemProblem, division: &'a HostDivision, options: &'a [VariantTable<StageOptions>]) -> Self {
         let states = States::of(problem);
+        let senders_on = |host: HostPlace| {
+            let within = problem.host(host).within();
+            within.counts().all().map(|cores| within.senders_on(cores)).collect()
+        };
         Self {
             problem,
             division,
             options,
+            senders_on: problem.places().map(senders_on).collect(),
             within: options.iter().map(|options| options.map(OptionsWithin::of)).collect(),
             bound: Nanoseconds(u64::MAX),
             best: StateTable::filled(&states, problem.blocks, LatencyPeriod::UNREACHED),
@@ -214,7 +221,7 @@ impl<'a> HostSearch<'a> {
             }
             value = value.followed_by(leaving);
         }
-        let senders = self.problem.host(origin.host).within().senders_on(cores);
+        let senders = self.senders_on[origin.host.index()][cores.index()];
         let state = self.states.inside(origin.in_use, origin.host, senders, origin.used + cores);
         self.reach((blocks.end(), state), value, last);
     }

@@ -94,3 +94,58 @@ impl SystemProblem {
         Some(HostStage { host, blocks: stage.blocks, entry, exit, senders, ways: within.ways_of(stage)? })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+    use millstream_board::{Board, BoardError, System, SystemDocument};
+    use millstream_cost::{CostTable, FrameCost, HostCrossing};
+    use millstream_partition::Chain;
+    use millstream_test_support::{board, table};
+
+    use super::*;
+    use crate::hosts::HostDivision;
+    use crate::hosts::host_search::HostSearch;
+    use crate::teams::space::teams_of;
+
+    /// SqueezeNet on two hosts, whose links, hand-overs and frames all cost something, and one of them more.
+    fn problem() -> SystemProblem {
+        let model = millstream_zoo::build("squeezenet").unwrap();
+        let graph = model.graph();
+        let text = r#"{"format": "millstream-system", "version": 1, "name": "t",
+            "hosts": [{"id": "a", "board": "B2+s1", "cpu_seconds_per_frame": 1e-5},
+                {"id": "b", "board": "B2", "cpu_seconds_per_frame": 7e-5}],
+            "links": [{"hosts": ["a", "b"], "latency_seconds": 1e-5, "bytes_per_second": 1e10,
+                "cpu_seconds_per_byte": {"a": 1e-10, "b": 3e-10}, "cpu_seconds_per_message": {"a": 1e-6, "b": 2e-6}}]}"#;
+        let named = |name: &str| Ok::<_, BoardError>(board(name));
+        let system = System::of(SystemDocument::from_json(text).unwrap(), named).unwrap();
+        let costs = |board: &Board| {
+            table(graph, board, |operator, class| {
+                let slowness = if class.cluster == "B" { 1.0 } else { 2.0 };
+                Some(((operator.work.macs as f64 / 20.0 + 500.0) * slowness / (class.count as f64).sqrt()) as u64)
+            })
+        };
+        let tables = [costs(&board("B2+s1")), costs(&board("B2"))];
+        let table = CostTable::of_hosts(&[("a", &tables[0]), ("b", &tables[1])], HostCrossing::all(&system));
+        let table = table.with_frame_costs(FrameCost::all(&system));
+        let teams: Vec<_> = system.hosts().iter().flat_map(|host| teams_of(&host.in_system())).collect();
+        SystemProblem::with_teams(graph, &Chain::of(graph), &system, &table, (&teams, Effort::USUAL)).unwrap()
+    }
+
+    #[test]
+    fn the_stages_of_a_plan_make_the_same_plan() {
+        let problem = problem();
+        let division = HostDivision::without(&problem, &[]);
+        let hoped = LazyProblem::with_hoped_times(&problem);
+        for (problem, plans) in
+            [(&problem, HostSearch::front(&problem, &division)), (&hoped, HostSearch::front(&hoped, &division))]
+        {
+            assert!(plans.iter().any(|plan| plan.stages.len() > 1));
+            for plan in plans {
+                let again = problem.plan_of(&problem.stages_of(&plan).unwrap()).unwrap();
+                assert_eq!((again.period, again.latency), (plan.period, plan.latency), "{}", plan.configuration());
+            }
+        }
+    }
+}

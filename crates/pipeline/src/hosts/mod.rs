@@ -45,6 +45,8 @@ pub struct SystemProblem {
     links: Links,
     /// Where links within hosts are occupied: what shows what several stages take over the same one.
     board_links: Option<Arc<LinkEvaluator>>,
+    /// Whether searches evaluate teams that promise something.
+    evaluates_teams: bool,
 }
 
 impl SystemProblem {
@@ -64,7 +66,7 @@ impl SystemProblem {
 
     /// As [`SystemProblem::new`], with stages that several processors of a host own together as well, as
     /// [`Problem::with_teams`] has them on one board. `teams` names the processors of each, with the names that they have
-    /// in the system, such as `rk/B2`. Searches put so much effort into them.
+    /// in the system, such as `rk/B2`; the effort is what searches put into them.
     ///
     /// # Errors
     /// As [`SystemProblem::new`].
@@ -94,7 +96,7 @@ impl SystemProblem {
         let hosts = HostPlace::all(host_count).map(host).collect::<Result<Vec<_>, _>>()?;
         let occupies_links = hosts.iter().any(|host| host.within().has_links());
         let board_links = occupies_links.then(|| LinkEvaluator::new(graph, table));
-        Ok(Self { blocks, hosts, links, board_links })
+        Ok(Self { blocks, hosts, links, board_links, evaluates_teams: true })
     }
 
     /// The problem with one replica per stage.

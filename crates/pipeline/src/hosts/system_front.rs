@@ -8,9 +8,9 @@ use super::host_search::HostSearch;
 use super::place::HostPlace;
 use crate::error::PipelineError;
 use crate::front::pareto_front::is_beaten_in_both;
-use crate::lazy_evaluation::evaluate_promising_teams;
+use crate::lazy_evaluation::{LazyProblem, evaluate_promising_teams};
+use crate::plan::Plan;
 use crate::plan::undominated::keep_undominated;
-use crate::plan::{Plan, PlannedStage};
 
 /// What a search for plans over several hosts found: its plans, and whether they are the whole front.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,20 +26,22 @@ pub struct SystemFront {
     pub is_exact: bool,
 }
 
-/// Searches with hoped times at the most. They take as long as the search without teams each.
-const MOST_ROUNDS: u64 = 4;
+/// Searches with hoped times at the most: each takes about as long as all of the search without teams.
+const MOST_ROUNDS: u64 = 2;
 
 impl SystemFront {
-    /// What was found where there are no teams.
-    fn without_teams(plans: Vec<Plan>, is_exact: bool) -> Self {
-        let shortest_without_teams = plans.iter().map(|plan| plan.period).min();
+    /// What was found, where nothing else is known of what has no teams.
+    fn new(plans: Vec<Plan>, is_exact: bool) -> Self {
+        let without_teams = plans.iter().filter(|plan| !plan.has_teams());
+        let shortest_without_teams = without_teams.map(|plan| plan.period).min();
         Self { plans, shortest_without_teams, is_exact }
     }
 }
 
 impl SystemProblem {
     /// All plans that no other plan of the problem's space beats in period without losing in latency; teams are
-    /// evaluated where they may be better by more than half a percent, within the problem's effort. Where some without
+    /// evaluated where they may be better by more than half a percent, within the problem's effort, which each division
+    /// that is looked at has for itself. Where some without
     /// teams do not fit into the memory of a host, they are left out, and what is found without replicas, on each host
     /// alone and with parts for every host, equal or by memory, takes their place, also with one stage per host only:
     /// [`SystemFront::is_exact`] says so. Of plans with teams, those that do not fit are left out.
@@ -74,6 +76,32 @@ impl SystemProblem {
         self.searched(division, Vec::new)
     }
 
+    /// The problem with teams evaluated where they promise something for plans that are divided in one of these ways.
+    /// Its searches count with what is known of teams then, and evaluate no others: what a search among more plans finds
+    /// is never worse than what one among fewer does.
+    ///
+    /// # Errors
+    /// [`PipelineError::Mapping`] if a team can't be evaluated.
+    pub fn evaluated_for(mut self, divisions: &[HostDivision]) -> Result<Self, PipelineError> {
+        for division in divisions {
+            let known = HostSearch::front(&LazyProblem::with_wide_steps(&self), division);
+            self.evaluate_teams(division, known)?;
+        }
+        self.evaluates_teams = false;
+        Ok(self)
+    }
+
+    fn evaluate_teams(&self, division: &HostDivision, known: Vec<Plan>) -> Result<(), PipelineError> {
+        let search = |problem: &Self| Ok(HostSearch::front(problem, division));
+        // What does not fit is no reason to give others up.
+        let is_beaten = |hoped: &Plan, known: &[Plan]| {
+            let beats =
+                |plan: &Plan| is_beaten_in_both(hoped, std::slice::from_ref(plan)) && self.exceeded_by(plan).is_none();
+            known.iter().any(beats)
+        };
+        evaluate_promising_teams(self, known, None, search, is_beaten, MOST_ROUNDS)
+    }
+
     /// What is found among plans that are divided so: without teams at first, of which there are those that others
     /// propose where memories have no room for all of it, and then with teams.
     fn searched(&self, division: &HostDivision, others: impl Fn() -> Vec<Plan>) -> Result<SystemFront, PipelineError> {
@@ -100,10 +128,11 @@ impl SystemProblem {
 
     /// What is found with teams, where these plans are known, as far as it fits into the memories.
     fn plans_with_teams(&self, division: &HostDivision, known: Vec<Plan>) -> Result<Vec<Plan>, PipelineError> {
-        let search = |problem: &Self| Ok(HostSearch::front(problem, division));
-        evaluate_promising_teams(self, known, None, search, is_beaten_in_both, MOST_ROUNDS)?;
+        if self.evaluates_teams {
+            self.evaluate_teams(division, known)?;
+        }
         let mut plans = HostSearch::front(self, division);
-        plans.retain(|plan| plan.stages.iter().any(PlannedStage::has_teams) && self.exceeded_by(plan).is_none());
+        plans.retain(|plan| plan.has_teams() && self.exceeded_by(plan).is_none());
         self.raise_to_links(&mut plans);
         Ok(plans)
     }
@@ -122,7 +151,7 @@ impl SystemProblem {
         let Some(exceeded) = exceeded else {
             let is_held_up = self.raise_to_links(&mut plans);
             keep_undominated(&mut plans, |plan| (plan.latency, plan.period));
-            return Ok(SystemFront::without_teams(plans, !is_held_up));
+            return Ok(SystemFront::new(plans, !is_held_up));
         };
         let single = self.clone().without_replicas();
         plans.extend(HostSearch::front(&single, division));
@@ -131,7 +160,7 @@ impl SystemProblem {
         plans.retain(|plan| self.exceeded_by(plan).is_none());
         self.raise_to_links(&mut plans);
         keep_undominated(&mut plans, |plan| (plan.latency, plan.period));
-        if plans.is_empty() { Err(exceeded) } else { Ok(SystemFront::without_teams(plans, false)) }
+        if plans.is_empty() { Err(exceeded) } else { Ok(SystemFront::new(plans, false)) }
     }
 
     /// Gives plans the period of their links within hosts where that is longer. Whether some wait for these links,

@@ -58,6 +58,9 @@ impl Problem {
         inputs: ProblemInputs<'_>,
         effort: Effort,
     ) -> Self {
+        if teams.is_empty() {
+            return self;
+        }
         let context = Arc::new(TeamContext::new(inputs, &self.processors.kinds, effort));
         for classes in teams {
             let Some(cores) = self.cores_of(classes) else { continue };

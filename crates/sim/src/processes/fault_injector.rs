@@ -1,6 +1,7 @@
 //! The process that disturbs the board: speeds that change, units that are lost and come back.
 
 use crate::input::conditions::{DisturbanceKind, Unit};
+use crate::outcome::SpeedChange;
 use crate::processes::dispatcher::Dispatcher;
 use crate::processes::installation::install;
 use crate::state::cluster::Speed;
@@ -18,7 +19,11 @@ impl FaultInjector<'_, '_> {
     pub(crate) fn disturb(&mut self, kind: &DisturbanceKind) {
         match kind {
             DisturbanceKind::Speed { label, factor } => self.set_speed(label, *factor),
-            DisturbanceKind::Link { link, factor } => self.dispatcher.links.set_speed(link, *factor),
+            DisturbanceKind::Link { link, factor } => {
+                let (label, at) = (link.clone(), self.dispatcher.queue.now());
+                self.dispatcher.links.set_speed(link, *factor);
+                self.dispatcher.board.speed_changes.push(SpeedChange { at, label, factor: *factor });
+            }
             DisturbanceKind::Lost(unit) => self.lose(unit),
             DisturbanceKind::Restored(unit) => self.restore(unit),
         }

@@ -1,4 +1,4 @@
-//! The process that sends frames from host to host.
+//! The process that sends frames from host to host, from outside and to there.
 
 use millstream_cost::{LaneId, Nanoseconds};
 use millstream_schedule::StageId;
@@ -22,7 +22,7 @@ pub(crate) struct HostSender<'s, 'a> {
 }
 
 impl HostSender<'_, '_> {
-    /// Sends the next frame to a stage on another host, if the link is free, the receiver has room for it, and no other
+    /// Sends the next frame to a stage from another host or from outside, or results to outside, if the link is free, the receiver has room for it, and no other
     /// frame has waited longer. Whether it does.
     pub(crate) fn send(&mut self, stream: StreamId, stage: StageId) -> bool {
         let Some(since) = self.ready_since(stream, stage) else { return false };

@@ -1,4 +1,4 @@
-//! The frames between a stage and the next one on another host.
+//! The frames on their way to a stage from another host or from outside, or of results to outside.
 
 use std::collections::VecDeque;
 
@@ -10,7 +10,7 @@ use crate::state::ids::FrameId;
 /// Frames that may wait at the receiver while as many as the pipeline needs are on the link.
 const MOST_AT_RECEIVER: usize = 2;
 
-/// The frames on their way from another host to a stage. They leave and arrive in the order in which they came.
+/// The frames on their way from another host or from outside to a stage, or of results to outside. They leave and arrive in the order in which they came.
 pub(crate) struct CrossingState {
     pub(crate) crossing: Crossing,
     /// Frames at the sender that wait for the link.

@@ -14,9 +14,9 @@ use crate::state::ids::{DisturbanceId, FrameId, ReplicaIndex, StreamId};
 pub(crate) enum Event {
     /// A step of a replica. It is void if the replica was stopped since it was scheduled: its epoch has changed then.
     Replica { replica_index: ReplicaIndex, epoch: u32, step: ReplicaStep },
-    /// A link between hosts is free again.
+    /// A link between hosts, or between one and outside, is free again.
     LinkFree,
-    /// A frame has come over a link between hosts.
+    /// A frame has come over such a link.
     Crossed(CrossedFrame),
     /// A replica of a stream's first stage may begin from now on.
     MayBegin { stream: StreamId },
@@ -44,7 +44,7 @@ pub(crate) enum ReplicaStep {
     Fetched(ProcessorId),
 }
 
-/// A frame that arrives at a stage from another host. It is void if the stream's schedule has been replaced since it
+/// A frame that arrives at a stage, or results that arrive outside. It is void if the stream's schedule has been replaced since it
 /// was sent: its generation has changed then.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct CrossedFrame {

@@ -34,7 +34,7 @@ impl<'a> Streams<'a> {
         self.flows.iter().any(|flow| flow.left > 0)
     }
 
-    /// A stream's frame has left the last stage.
+    /// A stream's frame has left the last stage, or its results are outside.
     pub(crate) fn end(&mut self, stream: StreamId, frame: FrameId, now: Nanoseconds) {
         self.flows[stream].end(frame, now);
         if self.through_at.is_none() && !self.has_frames_left() {
@@ -50,7 +50,7 @@ impl<'a> Streams<'a> {
 
 /// A stream's frames, and the stages that they flow through.
 ///
-/// Every frame that has started and not ended is in one place: in a replica, in a queue, on its way from another host,
+/// Every frame that has started and not ended is in one place: in a replica, in a queue, on its way to a stage or to outside,
 /// or among the returned ones.
 pub(crate) struct Flow<'a> {
     pub(crate) network: &'a SimulatedNetwork<'a>,
@@ -66,7 +66,7 @@ pub(crate) struct Flow<'a> {
     pub(crate) crossings: Numbered<StageId, Option<CrossingState>>,
     /// How often its schedule has been replaced.
     pub(crate) generation: u32,
-    /// Frames between the start of the first stage and the end of the last one.
+    /// Frames between their start, or the first stage's, and the end of the last one, or of their results' way out.
     pub(crate) in_flight: usize,
     /// How many of these there may be.
     pub(crate) most_in_flight: usize,
@@ -85,7 +85,7 @@ pub(crate) struct Flow<'a> {
 pub(crate) struct FrameState {
     /// When it started or arrived.
     pub(crate) start: Nanoseconds,
-    /// When it left the last stage.
+    /// When it left the last stage, or its results were outside.
     pub(crate) end: Option<Nanoseconds>,
     /// How long stages have worked on it.
     pub(crate) in_stages: Nanoseconds,
@@ -111,7 +111,7 @@ impl<'a> Flow<'a> {
         }
     }
 
-    /// Sends frames through the stages of a schedule from now on. Nothing is in its queues or on its way between hosts.
+    /// Sends frames through the stages of a schedule from now on. Nothing is in its queues or on its way.
     pub(crate) fn set_stages(
         &mut self,
         stages: StageReplicas,
@@ -188,7 +188,8 @@ impl<'a> Flow<'a> {
 
     /// Puts a frame that a replica has lost before all others that wait for its stage.
     pub(crate) fn give_back(&mut self, stage: StageId, frame: FrameId) {
-        if stage > StageId::FIRST {
+        // What has come over a link is on the host.
+        if stage > StageId::FIRST || self.is_entered_over_a_link() {
             self.queues[stage].push_front(frame);
             return;
         }

@@ -84,7 +84,8 @@ pub(super) fn schedule(command: &ScheduleCommand, system: &Path) -> Result<()> {
 
 fn report(planned: &SystemPlan, objective: Objective) -> Report<'_> {
     let times = |crossing: &'_ Crossing| -> (f64, f64) { (crossing.occupied.seconds(), crossing.latency.seconds()) };
-    let crossings = planned.crossings.iter().flatten().map(|crossing| {
+    let FrameWays { entry, exit } = &planned.frame_ways;
+    let crossings = entry.iter().chain(planned.crossings.iter().flatten()).chain(exit).map(|crossing| {
         let (occupied_seconds, latency_seconds) = times(crossing);
         let Crossing { link, from, to, bytes, precision, .. } = crossing;
         CrossingPoint { link, from, to, bytes: *bytes, precision: *precision, occupied_seconds, latency_seconds }
@@ -250,11 +251,16 @@ fn bound(planned: &SystemPlan, without: &[String]) -> String {
     )
 }
 
-/// How the schedule stands to the shortest period without teams where it has some.
+/// How the schedule, or another of the front, stands to the shortest period without teams where it has some.
 fn together(planned: &SystemPlan, without_teams: Nanoseconds) -> String {
-    let below = 100.0 * (1.0 - planned.plan.period.seconds() / without_teams.seconds().max(1e-12));
-    if planned.plan.has_teams() && below >= 0.1 {
-        format!(" With processors that work on the same frame, this schedule's is {below:.1} % below that.")
+    let below = |period: Nanoseconds| 100.0 * (1.0 - period.seconds() / without_teams.seconds().max(1e-12));
+    let (own, shortest) = (below(planned.plan.period), below(planned.shortest()));
+    if own >= 0.1 {
+        format!(" With processors that work on the same frame, this schedule's is {own:.1} % below that.")
+    } else if shortest >= 0.1 {
+        format!(
+            " With processors that work on the same frame, others of the front are up to {shortest:.1} % below that."
+        )
     } else {
         String::new()
     }
@@ -278,22 +284,22 @@ fn frames_fact(network: &Network, planned: &SystemPlan) -> Option<Fact> {
         milliseconds(leaving)
     );
     let costs = (entering + leaving > 0.0).then_some(text);
-    let ways = ways_text(network, planned, [first, last]);
+    let ways = ways_text(planned, [first, last]);
     let told: Vec<String> = costs.into_iter().chain(ways).collect();
     (!told.is_empty()).then(|| Fact::new("Frames", told.join(" ")))
 }
 
 /// Says what frames take on their way to the first host, and results on theirs from the last.
-fn ways_text(network: &Network, planned: &SystemPlan, [first, last]: [&str; 2]) -> Option<String> {
-    let FrameWays { entry, exit } = planned.schedule.frame_ways(network.graph(), &planned.table).ok()?;
+fn ways_text(planned: &SystemPlan, [first, last]: [&str; 2]) -> Option<String> {
+    let FrameWays { entry, exit } = &planned.frame_ways;
     let time = |way: &Option<Crossing>| way.as_ref().map_or(0.0, |way| way.time().seconds());
     let occupied = entry.as_ref().map_or(0.0, |way| way.occupied.seconds());
     (entry.is_some() || exit.is_some()).then(|| {
         format!(
             "A frame is there {} ms after it was sent to {first}, and occupies the way for {} ms; results take {} ms from {last}.",
-            milliseconds(time(&entry)),
+            milliseconds(time(entry)),
             milliseconds(occupied),
-            milliseconds(time(&exit))
+            milliseconds(time(exit))
         )
     })
 }
