@@ -5,7 +5,8 @@ use millstream_board::{Duplex, System, TransferPrecision};
 use crate::hand_over::{HandOver, within_a_day};
 use crate::nanoseconds::Nanoseconds;
 
-/// What carries one frame at a time on a link between hosts, or between one and outside: a direction of it, or all of a half-duplex link.
+/// What carries one frame at a time on a link between hosts, or between one and outside: a direction of it, or all of a
+/// half-duplex link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct LaneId(usize);
 

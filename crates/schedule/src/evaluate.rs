@@ -24,12 +24,13 @@ pub struct Evaluation {
     pub board_links: Vec<SharedLink>,
     /// Time between two frames: the longest period of a stage or of a link.
     pub period: Nanoseconds,
-    /// Time of one frame through the pipeline: the sum of the stages' slowest replicas and of the ways between hosts, and
-    /// from and to outside.
+    /// Time of one frame through the pipeline: the sum of the stages' slowest replicas and of the ways between hosts,
+    /// and from and to outside.
     pub latency: Nanoseconds,
 }
 
-/// The use that frames make of a link between two hosts, or between one and outside: of one direction, or of all of it if it is half duplex.
+/// The use that frames make of a link between two hosts, or between one and outside: of one direction, or of all of it
+/// if it is half duplex.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LinkEvaluation {
     /// The link's name.
@@ -135,8 +136,8 @@ impl Schedule {
     /// - Replicas that take frames over the same link take no more than it carries, and links that several stages use
     ///   carry the frames of all of them. What processors of one replica send each other is not counted there.
     /// - Between hosts, both ends pay for what they send and receive. The way itself goes on beside computation: it
-    ///   adds to the latency, and a link passes one frame at a time. So does the way of frames from outside, and that of
-    ///   results.
+    ///   adds to the latency, and a link passes one frame at a time. So does the way of frames from outside, and that
+    ///   of results.
     ///
     /// # Errors
     /// [`ScheduleError::Unsupported`] if the table lacks a needed time, [`ScheduleError::Order`] if an operator waits

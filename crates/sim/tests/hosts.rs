@@ -215,6 +215,7 @@ fn lose_a_host(of_frames: Vec<HostCrossing>) {
     }
     // A host that no stage is on changes nothing.
     assert_eq!(run(stream, vec![lost("c")]).frames, run(stream, Vec::new()).frames);
+
     let other = Schedule {
         stages: vec![Stage { replicas: vec![Replica::single(Processor::new("a/B", [9]), graph.order().to_vec())] }],
     };

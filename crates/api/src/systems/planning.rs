@@ -96,8 +96,8 @@ impl SystemPlan {
 }
 
 /// Searches for a schedule of a network on a system that suits the aim, by the costs that its file names
-/// (`SystemPlan::is_exact` says when nothing without teams is better than the front). Hosts may be left out, for what there is to fall back on when
-/// they are lost, and divisions asked for, as others would have them. Nothing runs.
+/// (`SystemPlan::is_exact` says when nothing without teams is better than the front). Hosts may be left out, for what
+/// there is to fall back on when they are lost, and divisions asked for, as others would have them. Nothing runs.
 ///
 /// # Errors
 /// [`Error::Pipeline`] if nothing runs the network or keeps to the constraints, [`Error::File`] if costs can't be read,
@@ -160,8 +160,8 @@ pub fn plan_system(hosts: &Hosts, network: &Network, aim: &Aim, on: &OnHosts) ->
     })
 }
 
-/// The problem with teams evaluated for all divisions that are looked at, whichever is asked for: so nothing that others
-/// would do is found to be better than ours, and who asks for that gets what is shown beside ours.
+/// The problem with teams evaluated for all divisions that are looked at, whichever is asked for: so nothing that
+/// others would do is found to be better than ours, and who asks for that gets what is shown beside ours.
 fn evaluated(problem: SystemProblem, hosts: &Hosts, lost: &[HostPlace]) -> Result<SystemProblem, Error> {
     let all = hosts.system().hosts().iter().map(|host| SystemDivision::Only(host.id.clone()));
     let others = all.chain([SystemDivision::Equal, SystemDivision::Memory]);
@@ -177,7 +177,8 @@ fn teams_of_hosts(hosts: &Hosts, table: &CostTable) -> Vec<Vec<ProcessorClass>> 
     boards.flat_map(|board| teams_of(&board)).collect()
 }
 
-/// What says that no pipeline over the hosts, with stages on single processors, has a shorter period; `None` if these are too many to be followed.
+/// What says that no pipeline over the hosts, with stages on single processors, has a shorter period; `None` if these
+/// are too many to be followed.
 fn proof(
     shortest: Nanoseconds,
     hosts: &Hosts,

@@ -8,7 +8,8 @@ use super::system::SystemStages;
 /// A set of hosts, as a mask of their places.
 type HostMask = usize;
 
-/// Whether there is a pipeline whose stages and links, those from and to outside among them, all have a shorter period than this.
+/// Whether there is a pipeline whose stages and links, those from and to outside among them, all have a shorter period
+/// than this.
 pub(super) fn has_pipeline_below(system: &SystemStages<'_>, period: u64) -> bool {
     let mut hosts: Vec<HostVisits<'_>> = system.places().map(|place| HostVisits::new(system, place, period)).collect();
     let mut arrivals: HashMap<(HostMask, usize), Vec<Arrival>> = HashMap::new();

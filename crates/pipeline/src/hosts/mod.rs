@@ -33,10 +33,10 @@ pub use system_front::SystemFront;
 
 /// Stage times of a network on all hosts of a system, ready for searching.
 ///
-/// A stage lives on one host, with all its replicas: single processors of it, and teams if there are any. The stages of a host follow each other:
-/// frames come to it once, over one link, or begin there. In whatever order hosts come, what a frame's values take from
-/// one to the next is the link's time, of which the sending and the receiving stage pay their part; the link is as good
-/// as another stage, which passes one frame at a time.
+/// A stage lives on one host, with all its replicas: single processors of it, and teams if there are any. The stages of
+/// a host follow each other: frames come to it once, over one link, or begin there. In whatever order hosts come, what
+/// a frame's values take from one to the next is the link's time, of which the sending and the receiving stage pay
+/// their part; the link is as good as another stage, which passes one frame at a time.
 #[derive(Debug, Clone)]
 pub struct SystemProblem {
     /// Number of blocks.
@@ -65,8 +65,8 @@ impl SystemProblem {
     }
 
     /// As [`SystemProblem::new`], with stages that several processors of a host own together as well, as
-    /// [`Problem::with_teams`] has them on one board. `teams` names the processors of each, with the names that they have
-    /// in the system, such as `rk/B2`; the effort is what searches put into them.
+    /// [`Problem::with_teams`] has them on one board. `teams` names the processors of each, with the names that they
+    /// have in the system, such as `rk/B2`; the effort is what searches put into them.
     ///
     /// # Errors
     /// As [`SystemProblem::new`].

@@ -77,8 +77,8 @@ impl SystemProblem {
     }
 
     /// The problem with teams evaluated where they promise something for plans that are divided in one of these ways.
-    /// Its searches count with what is known of teams then, and evaluate no others: what a search among more plans finds
-    /// is never worse than what one among fewer does.
+    /// Its searches count with what is known of teams then, and evaluate no others: what a search among more plans
+    /// finds is never worse than what one among fewer does.
     ///
     /// # Errors
     /// [`PipelineError::Mapping`] if a team can't be evaluated.

@@ -7,8 +7,8 @@ use millstream_cost::Nanoseconds;
 /// boards.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Conditions {
-    /// Relative standard deviation of the times of operators, and of what frames take on links between hosts and outside: 0.1 for a
-    /// tenth, 0 for exactly the table's times.
+    /// Relative standard deviation of the times of operators, and of what frames take on links between hosts and
+    /// outside: 0.1 for a tenth, 0 for exactly the table's times.
     pub noise: f64,
     /// Seed of the noise; equal seeds give equal results.
     pub seed: u64,
@@ -72,8 +72,8 @@ pub enum DisturbanceKind {
         /// The part, above 0.
         factor: f64,
     },
-    /// From now on a link between hosts, or between one and outside, carries this part of what its file says; frames that are on it arrive as they
-    /// would have.
+    /// From now on a link between hosts, or between one and outside, carries this part of what its file says; frames
+    /// that are on it arrive as they would have.
     Link {
         /// The link's name, such as `rk-pi`.
         link: String,

@@ -22,8 +22,8 @@ pub(crate) struct HostSender<'s, 'a> {
 }
 
 impl HostSender<'_, '_> {
-    /// Sends the next frame to a stage from another host or from outside, or results to outside, if the link is free, the receiver has room for it, and no other
-    /// frame has waited longer. Whether it does.
+    /// Sends the next frame to a stage from another host or from outside, or results to outside, if the link is free,
+    /// the receiver has room for it, and no other frame has waited longer. Whether it does.
     pub(crate) fn send(&mut self, stream: StreamId, stage: StageId) -> bool {
         let Some(since) = self.ready_since(stream, stage) else { return false };
         let Some(state) = &self.streams.flows[stream].crossings[stage] else { return false };

@@ -10,7 +10,8 @@ use crate::state::ids::FrameId;
 /// Frames that may wait at the receiver while as many as the pipeline needs are on the link.
 const MOST_AT_RECEIVER: usize = 2;
 
-/// The frames on their way from another host or from outside to a stage, or of results to outside. They leave and arrive in the order in which they came.
+/// The frames on their way from another host or from outside to a stage, or of results to outside. They leave and
+/// arrive in the order in which they came.
 pub(crate) struct CrossingState {
     pub(crate) crossing: Crossing,
     /// Frames at the sender that wait for the link.

@@ -44,8 +44,8 @@ pub(crate) enum ReplicaStep {
     Fetched(ProcessorId),
 }
 
-/// A frame that arrives at a stage, or results that arrive outside. It is void if the stream's schedule has been replaced since it
-/// was sent: its generation has changed then.
+/// A frame that arrives at a stage, or results that arrive outside. It is void if the stream's schedule has been
+/// replaced since it was sent: its generation has changed then.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct CrossedFrame {
     pub(crate) stream: StreamId,

@@ -50,8 +50,8 @@ impl<'a> Streams<'a> {
 
 /// A stream's frames, and the stages that they flow through.
 ///
-/// Every frame that has started and not ended is in one place: in a replica, in a queue, on its way to a stage or to outside,
-/// or among the returned ones.
+/// Every frame that has started and not ended is in one place: in a replica, in a queue, on its way to a stage or to
+/// outside, or among the returned ones.
 pub(crate) struct Flow<'a> {
     pub(crate) network: &'a SimulatedNetwork<'a>,
     pub(crate) stages: StageReplicas,
