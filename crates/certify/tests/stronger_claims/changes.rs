@@ -137,6 +137,15 @@ pub(crate) const CHANGES: [Change; 14] = [
         fewest: CASES * 9 / 10,
     },
     Change {
+        claim: "stages that it does not have",
+        change: |claims, _, _| {
+            claims.schedule.configuration += "-B1";
+            claims.certificate.configuration.clone_from(&claims.schedule.configuration);
+            true
+        },
+        fewest: CASES * 9 / 10,
+    },
+    Change {
         claim: "less that is reached",
         change: |claims, _, _| {
             let proof = claims.certificate.single_processors.as_mut();

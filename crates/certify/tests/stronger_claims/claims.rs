@@ -122,7 +122,7 @@ pub(crate) fn claims(instance: &Instance, schedule: &Schedule, random: &mut ChaC
         board: BoardReference::of(board),
         algorithm: "test".to_owned(),
         objective: Objective::Throughput,
-        configuration: "test".to_owned(),
+        configuration: schedule.to_string(),
         constraints: StatedConstraints::default(),
         predicted,
         clocks: millstream_cost::Clocks::default(),
